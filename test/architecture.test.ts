@@ -35,7 +35,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ['engine', 'engine-parts', 'engine-settings'],
     ['operations'],
     ['collector', 'writer'],
-    ['cached-reads', 'completeness', 'entering', 'live', 'published-watermark'],
+    ['cached-reads', 'completeness', 'drain-hint', 'entering', 'live', 'published-watermark'],
     ['complete', 'used-grids', 'write-proof'],
     ['ledger'],
     [

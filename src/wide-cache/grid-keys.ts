@@ -6,12 +6,15 @@ export class GridKeys {
   readonly id: Buffer
   /** The key of the published watermark; see published-watermark.ts. */
   readonly watermark: string
+  /** The key of what its collector has found; see drain-hint.ts. */
+  readonly hint: string
   readonly #cellStart: string
 
   constructor(id: Buffer) {
     this.id = id
     const start = `grid:${id.toString('hex')}:`
     this.watermark = `${start}watermark`
+    this.hint = `${start}hint`
     this.#cellStart = `${start}cell:`
   }
 

@@ -159,7 +159,7 @@ export function held(frame: Frame, { clock }: Parts): HeldFrame {
     ...frame,
     openedAt: clock.now(),
     closedAt: clock.elapsed(),
-    placed: false,
+    layer: undefined,
     placing: undefined,
   }
 }

@@ -5,6 +5,9 @@ import { flushMsOf, type Scenario } from './scenario.js'
 /** Longest time by which a frame is closed too late, if its process does not stand still. */
 const RIGHT_MS = 2_000
 
+/** Time after a drain in which a writer has brought what the drain has not found. */
+const FOUND_MISSING_MS = 5_000
+
 /**
  * Whether the writer of a frame had the database's time: not before it has known the database's
  * clock, nor when that has stepped.
@@ -47,4 +50,12 @@ function livesLongEnough(scenario: Scenario): boolean {
   const layerSeconds = Math.max(...geometries.map((geometry) => geometry.layerSeconds))
   const drainAgeMs = (drainAfterLayers + 1) * layerSeconds * 1000
   return cellTtlSeconds * 1000 > drainAgeMs + collectEveryMs + jitterMs
+}
+
+/** Time from the end of a layer until all that was placed there is in SQL, in any cache. */
+export function broughtWithinMs(scenario: Scenario): number {
+  const { geometries, drainAfterLayers, collectEveryMs, jitterMs } = scenario
+  const layerSeconds = Math.max(...geometries.map((geometry) => geometry.layerSeconds))
+  const drainAgeMs = (drainAfterLayers + 1) * layerSeconds * 1000
+  return drainAgeMs + collectEveryMs + jitterMs + FOUND_MISSING_MS
 }

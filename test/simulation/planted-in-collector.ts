@@ -261,6 +261,20 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 2,
   },
   {
+    name: 'collectors do not tell writers what they have found',
+    file: 'collector/grid-drain.ts',
+    find: 'if (raised > watermark) await publishHint(',
+    replace: 'if (raised < watermark) await publishHint(',
+    told: /which the cache has lost, waits for long/,
+  },
+  {
+    name: 'a hint takes what is missing for settled',
+    file: 'collector/drained-writers.ts',
+    find: 'this.#known.set(writer, { prefix, to })',
+    replace: 'this.#known.set(writer, { prefix: 10_000, to })',
+    told: /which the cache has lost, waits for long/,
+  },
+  {
     name: 'collectors drain grids of their own geometry only',
     plant({ GridRecord: { prototype } }) {
       const { states } = prototype

@@ -171,7 +171,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { ...compact.apply(this, times), removed: storedIn(this) }
       }
     },
-    told: /committed twice|ranges of/,
+    told: /committed twice|ranges of|settled before/,
     seed: 1,
   },
   {
@@ -185,7 +185,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { removed, changed: changed.filter(({ first }) => !stored.includes(first)) }
       }
     },
-    told: /committed twice|ranges of/,
+    told: /committed twice|ranges of|settled before/,
   },
   {
     name: 'a collector confirms one frame too many',

@@ -52,7 +52,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     plant({ DirectCommit: { prototype } }) {
       const { attempt } = prototype
       prototype.attempt = function (frames, afterwards) {
-        const placed = frames.filter((frame) => frame.placed)
+        const placed = frames.filter((frame) => frame.layer !== undefined)
         return attempt.call(this, placed, afterwards)
       }
     },
@@ -64,7 +64,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     plant({ DirectCommit: { prototype } }) {
       const { attempt } = prototype
       prototype.attempt = function (frames, afterwards) {
-        const unplaced = frames.filter((frame) => !frame.placed)
+        const unplaced = frames.filter((frame) => frame.layer === undefined)
         return attempt.call(this, unplaced, afterwards)
       }
     },
@@ -197,7 +197,9 @@ export const IN_WRITER: readonly PlantedBug[] = [
       const { place } = prototype
       const isClosing = within(Closing.prototype, 'run')
       prototype.place = async function (frame, ...others) {
-        return isClosing() && frame.placed ? false : place.call(this, frame, ...others)
+        return isClosing() && frame.layer !== undefined
+          ? undefined
+          : place.call(this, frame, ...others)
       }
     },
     told: /though the cache is well/,
@@ -209,11 +211,21 @@ export const IN_WRITER: readonly PlantedBug[] = [
       const { place } = prototype
       const isClosing = within(Closing.prototype, 'run')
       prototype.place = async function (frame, ...others) {
-        return (isClosing() && frame.placed) || place.call(this, frame, ...others)
+        return isClosing() && frame.layer !== undefined
+          ? frame.layer
+          : place.call(this, frame, ...others)
       }
     },
     told: /closes with .* (where|though)/,
     seed: 15,
+  },
+  {
+    name: 'a writer places again and again what comes above a gap',
+    file: 'writer/upkeep.ts',
+    find: 'frame.layer > this.#toldOf && !this.#missing.has(frame)',
+    replace: 'frame.layer > this.#toldOf',
+    told: /missing rows the report says/,
+    seed: 60,
   },
   {
     name: 'what no cell has taken waits for SQL',
@@ -222,7 +234,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       const isClosing = within(Closing.prototype, 'run')
       const tried = new WeakSet<object>()
       prototype.place = async function (frame, ...others) {
-        if (tried.has(frame) && !isClosing()) return false
+        if (tried.has(frame) && !isClosing()) return undefined
         tried.add(frame)
         return place.call(this, frame, ...others)
       }

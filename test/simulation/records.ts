@@ -118,7 +118,7 @@ export class Records {
     frame.isHeld = false
     if (atBound) {
       this.#world.check(
-        held.placed && frame.storedAt.size > 0,
+        held.layer !== undefined && frame.storedAt.size > 0,
         () => `frame ${frame.key} is let go though no cache has acknowledged it`,
       )
       frame.letGoAt = this.#world.now

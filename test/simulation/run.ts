@@ -3,6 +3,7 @@ import { marksIn } from '../../src/connections/mark-list.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { Actor, BIG_FRAME_BYTES, BIG_ROW_BYTES } from './actor.js'
 import { close } from './close.js'
+import { broughtWithinMs, mustBeInTime } from './complete.js'
 import { ScheduledDrains } from './scheduled-drains.js'
 import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
 import { HoldUps } from './hold-ups.js'
@@ -22,6 +23,9 @@ const CALM_READS = 30
 /** Time in which all comes to a database that takes writes again. */
 const AFTER_NO_WRITES_MS = 120_000
 const READ_AGAIN_MS = 40_000
+
+/** Time in which rows are recorded, and cells lost. */
+const LOSS_WITHIN_MS = 15_000
 
 /** Time for which a mark that SQL does not know is looked up. */
 const LOOK_UP_MS = 6_000
@@ -367,6 +371,7 @@ export class Run {
       delays + STALL_MS + silence + orphans + scenario.confirmSeconds * 1000 + 45_000,
     )
     if (scenario.noWritesMs > 0) await this.#takeNoWrites()
+    if (scenario.losesCells) await this.#loseCells()
   }
 
   /** Once what lasts is over, rows are recorded and figures read. */
@@ -399,6 +404,32 @@ export class Run {
     await world.pass(noWritesMs)
     for (let i = 0; i < CALM_READS; i++) later(READ_AGAIN_MS, (actor) => this.#read(actor))
     await world.pass(AFTER_NO_WRITES_MS)
+  }
+
+  /** The cache loses what it holds, and all that was recorded is soon in SQL all the same. */
+  async #loseCells(): Promise<void> {
+    const { world, scenario, records } = this
+    const { random } = world
+    const since = world.now
+    for (let i = 0; i < CALM_ROWS; i++) {
+      this.#later(0, LOSS_WITHIN_MS, (actor) => this.append(actor, 1))
+    }
+    await world.pass(random.between(0, LOSS_WITHIN_MS))
+    world.note('the cache loses cells')
+    const chance = random.pick([1, 1, 0.5])
+    for (const server of this.servers) {
+      for (const key of server.items.keys()) {
+        if (chance === 1 || (isCell(key) && random.chance(chance))) server.remove(key)
+      }
+    }
+    await world.pass(LOSS_WITHIN_MS + broughtWithinMs(scenario))
+    for (const frame of records.frames.values()) {
+      if (frame.closedAt < since || !mustBeInTime(records, scenario, frame)) continue
+      world.check(
+        frame.process.site.truth.settled(frame),
+        () => `frame ${frame.key}, which the cache has lost, waits for long`,
+      )
+    }
   }
 
   /** Lets some process that writes do something, `fromMs` from now and up to `ms` later. */

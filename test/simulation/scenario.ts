@@ -73,6 +73,8 @@ export interface Scenario {
   readonly holdUps: number
   /** Once nothing else goes wrong, the database takes no writes for so long, 0: it takes them. */
   readonly noWritesMs: number
+  /** Once nothing else goes wrong, the cache loses what its cells hold. */
+  readonly losesCells: boolean
 }
 
 /**
@@ -189,11 +191,14 @@ export function scenarioOf(random: Random): Scenario {
   // Of a source of their own: all else of a seed is as it was without these faults.
   const added = random.fork()
   const holdUps = added.pick([0, 1, 2, 4, 8])
-  if (!added.chance(0.1)) return { ...drawn, holdUps, noWritesMs: 0 }
+  const takesNoWrites = added.chance(0.1)
+  const losesCells = added.fork().chance(0.2)
+  if (!takesNoWrites) return { ...drawn, holdUps, noWritesMs: 0, losesCells }
   const { confirmSeconds, cellTtlSeconds } = drawn
   return {
     ...drawn,
     holdUps,
+    losesCells,
     noWritesMs: (confirmSeconds + added.pick([5, 40, 90])) * 1000,
     // So that a writer commits what its cell holds before that ends.
     cellTtlSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),

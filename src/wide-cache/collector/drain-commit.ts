@@ -7,6 +7,7 @@ import type { Ledger } from '../ledger/ledger.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
 import type { LayersRead } from './cell-reader.js'
 import type { DrainReport } from './drain-report.js'
+import type { DrainedWriters } from './drained-writers.js'
 import { SettledHere } from './settled-here.js'
 
 export interface DrainCommitParts {
@@ -19,9 +20,11 @@ export interface DrainCommitParts {
 export class DrainCommit {
   readonly #parts: DrainCommitParts
   readonly #ledger: SettledHere
+  readonly #writers: Pick<DrainedWriters, 'note'>
 
-  constructor(parts: DrainCommitParts) {
+  constructor(parts: DrainCommitParts, writers: Pick<DrainedWriters, 'note'>) {
     this.#parts = parts
+    this.#writers = writers
     this.#ledger = new SettledHere(parts.ledger)
   }
 
@@ -57,6 +60,7 @@ export class DrainCommit {
           raise: last && !locked ? raise : undefined,
           settledHere: this.#ledger.keys,
         })
+        this.#writers.note(settled.prefixes)
         report.committed += settled.committed
         report.duplicate += settled.duplicate
         report.quarantined += settled.quarantined

@@ -1,4 +1,5 @@
 import { CacheError } from '../../cache/cache.js'
+import { publishHint } from '../drain-hint.js'
 import type { Grid } from '../grid.js'
 import type { GridSettings } from '../grid-options.js'
 import type { PublishedWatermark } from '../published-watermark.js'
@@ -10,6 +11,7 @@ import {
 } from './cell-reader.js'
 import { DrainCommit, type DrainCommitParts } from './drain-commit.js'
 import { countRead, type DrainReport } from './drain-report.js'
+import { DrainedWriters } from './drained-writers.js'
 import { YoungLayers, type YoungLayersParts } from './young-layers.js'
 
 interface DrainSettings extends Pick<GridSettings, 'drainAfterLayers' | 'cellTtlSeconds'> {
@@ -63,6 +65,7 @@ export class GridDrain {
   readonly #parts: DrainParts
   readonly #grid: Grid
   readonly #reader: CellReader
+  readonly #writers: DrainedWriters
   readonly #commit: DrainCommit
   /**
    * The oldest layer to drain below a watermark that the database's clock had raised too far, until
@@ -79,7 +82,8 @@ export class GridDrain {
     this.#parts = parts
     this.#grid = grid
     this.#reader = new CellReader(parts, grid)
-    this.#commit = new DrainCommit(parts)
+    this.#writers = new DrainedWriters(grid.layers)
+    this.#commit = new DrainCommit(parts, this.#writers)
     this.young = new YoungLayers(parts, grid, this.#reader, this.#commit)
   }
 
@@ -96,12 +100,13 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const { settings, published, clock, namespace } = this.#parts
+    const { settings, published, clock, namespace, cache } = this.#parts
     const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
     // Before the first cell is read, so that a writer that places a frame there later knows of it.
     await this.#publish(newest)
+    this.#writers.begin(watermark)
     let from = this.#oldestToDrain(watermark, newest)
     let raised = watermark
     // Layers above an unanswered cell are drained too, but the watermark stays below it.
@@ -129,6 +134,7 @@ export class GridDrain {
       if (raise) {
         report.layers += passable - raised
         raised = passable
+        this.#writers.raised(raised)
       }
       if (this.#againFrom !== undefined && !stays) this.#againFrom = to + 1
       from = to + 1
@@ -140,6 +146,7 @@ export class GridDrain {
     this.#hasLookedBack = true
     await this.#reader.forgetSilence(silent)
     report.watermark = raised
+    if (raised > watermark) await publishHint(cache, this.#grid, this.#writers.hint)
     return { newest, isWhole: !stays }
   }
 

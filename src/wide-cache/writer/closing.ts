@@ -92,7 +92,8 @@ export class Closing {
     for (;;) {
       const isRepeat = clock.elapsed() >= againAt
       const missing = this.#held.filter(
-        (frame) => outbox.has(frame) && !this.#inCache.has(frame) && (isRepeat || !frame.placed),
+        (frame) =>
+          outbox.has(frame) && !this.#inCache.has(frame) && (isRepeat || frame.layer === undefined),
       )
       for (let at = 0; at < missing.length && clock.elapsed() < deadline; at += PLACED_AT_ONCE) {
         await Promise.all(

@@ -11,7 +11,7 @@ export function heldFrame(sequence: number, more: Partial<HeldFrame> = {}): Held
     bytes: Buffer.alloc(10),
     openedAt: 0,
     closedAt: 0,
-    placed: false,
+    layer: undefined,
     placing: undefined,
     ...more,
   }

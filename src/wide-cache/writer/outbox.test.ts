@@ -9,14 +9,15 @@ import { FRAME_OVERHEAD_BYTES, type HeldFrame, Outbox } from './outbox.js'
 
 /** A frame that takes 1,000 bytes, if not said otherwise. */
 function frame(sequence: number, placed = false, takes = 1000): HeldFrame {
-  return heldFrame(sequence, { placed, bytes: Buffer.alloc(takes - FRAME_OVERHEAD_BYTES) })
+  const bytes = Buffer.alloc(takes - FRAME_OVERHEAD_BYTES)
+  return heldFrame(sequence, { layer: placed ? 0 : undefined, bytes })
 }
 
 function outbox(maxBytes: number, frames: HeldFrame[]): Outbox {
   const box = new Outbox(maxBytes)
   for (const held of frames) {
     box.add(held)
-    if (held.placed) box.acknowledge(held)
+    if (held.layer !== undefined) box.acknowledge(held, held.layer)
   }
   return box
 }
@@ -39,7 +40,7 @@ test('what was begun under an earlier id of the writer does not let go of new fr
   const box = outbox(10_000, [frame(0), frame(1)])
   assert.equal(box.has(earlier), false)
   box.remove(earlier)
-  box.acknowledge(earlier)
+  box.acknowledge(earlier, 0)
   box.confirm('earlier', 5)
   assert.deepEqual(sequences(box), [0, 1])
   assert.equal(box.makeRoom(8000), true)
@@ -73,9 +74,9 @@ test('a frame that has been removed takes no memory, acknowledged before or afte
   const removed = [true, false].map((isPlacedBefore) => {
     const held = frame(0)
     box.add(held)
-    if (isPlacedBefore) box.acknowledge(held)
+    if (isPlacedBefore) box.acknowledge(held, 0)
     box.remove(held)
-    if (!isPlacedBefore) box.acknowledge(held)
+    if (!isPlacedBefore) box.acknowledge(held, 0)
     return new WeakRef(held)
   })
   // What a WeakRef was made of lives to the end of the tick.

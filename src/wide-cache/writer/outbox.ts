@@ -6,8 +6,8 @@ export interface HeldFrame extends Frame {
   readonly openedAt: number
   /** Time at which it was closed, by `clock.elapsed()`. */
   readonly closedAt: number
-  /** Whether the cache has acknowledged it: then it waits in its cell. */
-  placed: boolean
+  /** The layer in whose cell it waits, since the cache has acknowledged it; `undefined`: none. */
+  layer: number | undefined
   /** The attempt to place it that is under way. */
   placing: Promise<boolean> | undefined
 }
@@ -52,10 +52,16 @@ export class Outbox {
     this.#bytes += sizeOf(frame)
   }
 
-  /** Notes that the cache has acknowledged a frame. */
-  acknowledge(frame: HeldFrame): void {
-    frame.placed = true
+  /** Notes that the cache has acknowledged a frame, in a cell of `layer`. */
+  acknowledge(frame: HeldFrame, layer: number): void {
+    frame.layer = layer
     if (this.has(frame)) this.#placed.add(frame)
+  }
+
+  /** Notes that a frame is in no cell any more. */
+  miss(frame: HeldFrame): void {
+    frame.layer = undefined
+    this.#placed.delete(frame)
   }
 
   has(frame: HeldFrame): boolean {

@@ -13,6 +13,12 @@ type Answer = 'append' | 'add' | 'late' | 'refuses' | 'fails'
 const frame = { writer: 'ab', sequence: 0, bytes: Buffer.from('frame') } as unknown as HeldFrame
 const TTL = 90
 
+/** Whether a frame was placed, and in which layer; `undefined`: it is not known yet. */
+interface Placing {
+  placed: boolean | undefined
+  layer: number | undefined
+}
+
 /** A placer on a grid of six columns, whose cells answer as told: by column, or all alike. */
 function bench(options: {
   answers: Answer | readonly Answer[]
@@ -94,11 +100,12 @@ function bench(options: {
       enter()
     },
     place: (deadline = 5_000) => {
-      const state: { placed: boolean | undefined } = { placed: undefined }
+      const state: Placing = { placed: undefined, layer: undefined }
       void placer
         .place(frame, () => world.wanted, deadline)
-        .then((placed) => {
-          state.placed = placed
+        .then((layer) => {
+          state.placed = layer !== undefined
+          state.layer = layer
         })
       return state
     },
@@ -110,7 +117,7 @@ test('a frame is appended to a random cell of the present layer, or makes it', a
   await clock.advance(25_000)
   const appended = place(30_000)
   await flushPromises()
-  assert.deepEqual([appended.placed, calls], [true, ['append 3']])
+  assert.deepEqual([appended.placed, appended.layer, calls], [true, 2, ['append 3']])
   const making = bench({ answers: 'add' })
   await making.clock.advance(25_000)
   const made = making.place(30_000)

@@ -99,10 +99,14 @@ export class Placer {
   }
 
   /**
-   * Tries until the frame is placed (`true`), is no longer wanted, the cache is down, or `deadline`
-   * has come.
+   * Tries until the frame is placed, is no longer wanted, the cache is down, or `deadline` has come.
+   * Returns the layer in which it was placed.
    */
-  async place(frame: HeldFrame, wanted: () => boolean, deadline: number): Promise<boolean> {
+  async place(
+    frame: HeldFrame,
+    wanted: () => boolean,
+    deadline: number,
+  ): Promise<number | undefined> {
     const { environment, database, record, sameCache } = this.#parts
     const { clock } = environment
     if (!record.grid) {
@@ -117,17 +121,18 @@ export class Placer {
     this.#usedAt = this.#moment()
     while (wanted()) {
       const now = clock.elapsed()
-      if (sameCache.apart) return false
+      if (sameCache.apart) return undefined
       if (this.#down) {
-        if (now < this.#probeAt) return false
+        if (now < this.#probeAt) return undefined
         this.#probeAt = now + PROBE_MS
       }
       const { grid } = record
-      if (grid && (await this.#tryColumns(grid, frame, deadline))) return true
-      if (this.#down || clock.elapsed() + RETRY_MS >= deadline) return false
+      const layer = grid && (await this.#tryColumns(grid, frame, deadline))
+      if (layer !== undefined) return layer
+      if (this.#down || clock.elapsed() + RETRY_MS >= deadline) return undefined
       await sleep(clock, RETRY_MS)
     }
-    return false
+    return undefined
   }
 
   /** Stops asking SQL before a frame is placed, because the process is about to end. */
@@ -169,9 +174,9 @@ export class Placer {
   /**
    * Tries one column after another, from a random one on: the next is likely on another server, and
    * a server known to be down costs no time. A frame whose layer a collector has passed meanwhile
-   * is placed again, in a layer that has not been passed.
+   * is placed again, in a layer that has not been passed. Returns its layer.
    */
-  async #tryColumns(grid: Grid, frame: HeldFrame, deadline: number): Promise<boolean> {
+  async #tryColumns(grid: Grid, frame: HeldFrame, deadline: number): Promise<number | undefined> {
     const { settings, environment, cache, published } = this.#parts
     const { clock, random } = environment
     const first = Math.floor(random() * grid.width)
@@ -185,7 +190,7 @@ export class Placer {
         if (await appendOrAdd(cache, cell, frame.bytes, settings.cellTtlSeconds)) {
           this.#down = false
           await published.refresh(grid, this.#asksNoMore ? LAST_PATIENCE_MS : PATIENCE_MS)
-          if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return true
+          if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return layer
         } else {
           refusals++
           this.#why =
@@ -200,7 +205,7 @@ export class Placer {
     }
     this.#down = isSilent
     if (this.#down) this.#probeAt = clock.elapsed() + PROBE_MS
-    return false
+    return undefined
   }
 
   /**

@@ -2,9 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemEnvironment } from '../../support/environment.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
+import { memory } from '../../cache/memory.js'
+import { type DrainHint, publishHint } from '../drain-hint.js'
+import { Grid } from '../grid.js'
 import { heldFrame } from './held-frame.fixture.js'
 import { type HeldFrame, Outbox } from './outbox.js'
 import { Upkeep } from './upkeep.js'
+
+const GRID = new Grid(Buffer.alloc(16, 7), { width: 2, layerSeconds: 3 })
 
 /** An upkeep of two frames that neither the cache nor SQL has taken. */
 function bench() {
@@ -17,12 +22,24 @@ function bench() {
     onCommit: (): void => undefined,
     onPlace: (_: HeldFrame): void => undefined,
   }
+  const cache = memory()
+  const attempts: number[][] = []
+  /** The number of hints that were asked for. */
+  let looks = 0
   const upkeep = new Upkeep({
     ledger: { prefixOf: () => Promise.resolve(-1) },
     compare: async () => undefined,
     sameCache: { apart: false },
     environment: { ...systemEnvironment, clock },
-    settings: { confirmSeconds: 60 },
+    cache: {
+      ...cache,
+      get(key) {
+        looks++
+        return cache.get(key)
+      },
+    },
+    record: { grid: GRID },
+    settings: { confirmSeconds: 60, drainAfterLayers: 2 },
     outbox,
     placer: {
       down: false,
@@ -32,19 +49,31 @@ function bench() {
     } as never,
     numbering: { hasUnreported: false, idHex: '' } as never,
     direct: {
-      attempt: async () => undefined,
+      attempt: async (due: HeldFrame[]) => {
+        if (due.length > 0) attempts.push(due.map(({ sequence }) => sequence))
+      },
       retryNow: () => undefined,
       commit: async () => world.onCommit(),
       tell: (_: unknown, { why }: { why: string }) => told.push(why),
     } as never,
     place: async (held) => world.onPlace(held),
   })
-  const frames = [heldFrame(0), heldFrame(1)]
+  const frames = [0, 1].map((sequence) => heldFrame(sequence, { writer: 'a'.repeat(32) }))
   for (const held of frames) {
     outbox.add(held)
     upkeep.begin(held)
   }
-  return { clock, world, told, upkeep, frames }
+  return {
+    clock,
+    world,
+    told,
+    upkeep,
+    frames,
+    outbox,
+    attempts,
+    hint: (hint: DrainHint) => publishHint(cache, GRID, hint),
+    looks: () => looks,
+  }
 }
 
 test('frames that no cell has are placed one after the other, until it is stopped', async () => {
@@ -63,4 +92,41 @@ test('the log tells the reason that frames had when their commit began', async (
   world.onCommit = () => void (world.why = 'no cache server answers')
   await upkeep.commit(frames)
   assert.deepEqual(told, ['the cache is full'])
+})
+
+test('what the collector has not found is committed at once, and then placed, once', async () => {
+  const { clock, world, outbox, attempts, frames, hint, upkeep, told } = bench()
+  const placed: number[] = []
+  world.onPlace = (frame) => {
+    placed.push(frame.sequence)
+    outbox.acknowledge(frame, 5)
+  }
+  const [came, lost] = frames as [HeldFrame, HeldFrame]
+  for (const frame of frames) outbox.acknowledge(frame, 1)
+  await clock.advance(11_900)
+  await hint({ after: 0, to: 1, prefixes: new Map([[came.writer, 0]]) })
+  assert.deepEqual([attempts, placed], [[], []])
+  await clock.advance(900)
+  assert.deepEqual([attempts, placed], [[[1]], []])
+  await upkeep.commit([lost])
+  assert.deepEqual(told, ['the collector has not found them in the cache'])
+  await clock.advance(1_000)
+  assert.deepEqual([came.layer, lost.layer, placed], [1, 5, [1]], 'SQL has not taken it')
+  const before = attempts.length
+  await hint({ after: 0, to: 5, prefixes: new Map([[came.writer, 0]]) })
+  await clock.advance(20_000)
+  assert.deepEqual([attempts.length, placed], [before, [1]], 'it may have come above a gap')
+})
+
+test('a writer asks what has been found only while a layer of its frames is due', async () => {
+  const { clock, outbox, frames, hint, looks } = bench()
+  for (const frame of frames) outbox.acknowledge(frame, 1)
+  // Layer 1 is drained from the beginning of layer 3 on.
+  await clock.advance(8_999)
+  assert.equal(looks(), 0)
+  await clock.advance(3_000)
+  assert.equal(looks(), 3)
+  await hint({ after: 0, to: 1, prefixes: new Map([[frames[0]!.writer, 1]]) })
+  await clock.advance(20_000)
+  assert.equal(looks(), 4)
 })

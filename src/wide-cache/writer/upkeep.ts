@@ -1,6 +1,9 @@
+import type { Cache } from '../../cache/cache.js'
 import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
+import { isMissing, readHint } from '../drain-hint.js'
 import type { GridSettings } from '../grid-options.js'
+import type { GridRecord } from '../ledger/grid-record.js'
 import type { DirectCommit, Reason } from './direct-commit.js'
 import type { Numbering } from './numbering.js'
 import type { HeldFrame, Outbox } from './outbox.js'
@@ -28,7 +31,9 @@ interface UpkeepParts {
   /** `apart`: whether the collectors use another cache than this process. */
   readonly sameCache: { readonly apart: boolean }
   readonly environment: Environment
-  readonly settings: Pick<GridSettings, 'confirmSeconds'>
+  readonly cache: Cache
+  readonly record: Pick<GridRecord, 'grid'>
+  readonly settings: Pick<GridSettings, 'confirmSeconds' | 'drainAfterLayers'>
   readonly outbox: Outbox
   readonly placer: Placer
   readonly numbering: Numbering
@@ -50,6 +55,13 @@ export class Upkeep {
   #stopped = false
   /** Requests in flight: SQL and the cache are each asked one thing at a time. */
   readonly #underWay = new Set<'sql' | 'cache'>()
+  /**
+   * Frames that a collector has not found in the layer where they were placed. Each counts as
+   * missing once: one that SQL does not take directly is placed again, and may come above a gap.
+   */
+  readonly #missing = new WeakSet<HeldFrame>()
+  /** The layer up to which the last hint has told of frames. */
+  #toldOf = -1
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
@@ -102,7 +114,11 @@ export class Upkeep {
   #tick(): void {
     this.#timer = undefined
     this.#begin('sql', () => this.#confirmAndCommit())
-    this.#begin('cache', () => this.#placeRest())
+    this.#begin('cache', async () => {
+      // At once: what a collector has not found is late already.
+      if (await this.#findMissing()) this.#begin('sql', () => this.#confirmAndCommit())
+      else await this.#placeRest()
+    })
     this.tickSoon()
   }
 
@@ -128,7 +144,7 @@ export class Upkeep {
     const { outbox, numbering, direct } = this.#parts
     let due = this.#due(elapsed)
     const isLongAgo = elapsed - this.#askedAt >= CONFIRM_EVERY_MS
-    if (due.some((frame) => frame.placed || isLongAgo)) {
+    if (due.some((frame) => frame.layer !== undefined || isLongAgo)) {
       // The collectors may have brought them there meanwhile. And where all frames are committed
       // directly, which empties the outbox, nothing else tells of a new namespace.
       await this.confirm()
@@ -142,6 +158,32 @@ export class Upkeep {
     })
   }
 
+  /** Tells whether a collector has not found a frame in its layer. Never rejects. */
+  async #findMissing(): Promise<boolean> {
+    const { cache, record, environment, settings, outbox } = this.#parts
+    const { grid } = record
+    if (!grid) return false
+    const newest = grid.layers.at(environment.clock.now()) - settings.drainAfterLayers
+    const frames = [...outbox.frames()].filter(
+      (frame) =>
+        frame.layer !== undefined &&
+        frame.layer <= newest &&
+        frame.layer > this.#toldOf &&
+        !this.#missing.has(frame),
+    )
+    const hint = frames.length > 0 && (await readHint(cache, grid))
+    if (!hint) return false
+    this.#toldOf = hint.to
+    const missing = frames.filter(
+      (frame) => frame.layer !== undefined && isMissing(hint, frame, frame.layer),
+    )
+    for (const frame of missing) {
+      outbox.miss(frame)
+      this.#missing.add(frame)
+    }
+    return missing.length > 0
+  }
+
   /**
    * Places what neither cache nor SQL has taken: the cache may be back before SQL, and what is in
    * no cell is lost if the process is killed. Never rejects.
@@ -152,9 +194,9 @@ export class Upkeep {
     let refused = 0
     for (const frame of outbox.frames()) {
       if (this.#stopped || clock.elapsed() - frame.closedAt < PLACE_AGAIN_MS) return
-      if (frame.placed) continue
+      if (frame.layer !== undefined) continue
       await place(frame)
-      if (placer.down || (!frame.placed && ++refused === MOST_REFUSED)) return
+      if (placer.down || (frame.layer === undefined && ++refused === MOST_REFUSED)) return
     }
   }
 
@@ -165,7 +207,7 @@ export class Upkeep {
       return (
         sameCache.apart ||
         age >= settings.confirmSeconds * 1000 ||
-        (!frame.placed && (age >= UNPLACED_MS || placer.down))
+        (frame.layer === undefined && (age >= UNPLACED_MS || placer.down))
       )
     })
   }
@@ -174,7 +216,12 @@ export class Upkeep {
   #reason(due: readonly HeldFrame[]): Reason {
     const { settings, sameCache, placer } = this.#parts
     if (sameCache.apart) return { code: 'apart', why: 'the collectors use another cache' }
-    if (!due.every((frame) => frame.placed)) return { code: 'unplaced', why: placer.why }
+    if (due.every((frame) => this.#missing.has(frame))) {
+      return { code: 'missing', why: 'the collector has not found them in the cache' }
+    }
+    if (!due.every((frame) => frame.layer !== undefined)) {
+      return { code: 'unplaced', why: placer.why }
+    }
     const why =
       `they were in the cache for ${settings.confirmSeconds} s, and no collector has brought ` +
       'them to SQL'

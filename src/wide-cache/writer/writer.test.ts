@@ -75,6 +75,7 @@ function bench(
       scope: options.scope ?? 'shared',
       append: (_: string, bytes: Buffer) => cached(bytes),
       add: (_: string, bytes: Buffer) => cached(bytes),
+      get: async () => undefined,
     } as never,
     published: {
       layerOf: (its, moment) => {

@@ -194,8 +194,8 @@ export class Writer<Row> {
   async flush(): Promise<void> {
     if (this.#open.rowCount > 0) void this.#place(this.#closeFrame())
     const held = [...this.#outbox.frames()]
-    await Promise.all(held.map((frame) => (frame.placed ? undefined : this.#place(frame))))
-    const unplaced = held.filter((frame) => !frame.placed && this.#outbox.has(frame))
+    await Promise.all(held.map((frame) => this.#place(frame)))
+    const unplaced = held.filter((frame) => frame.layer === undefined && this.#outbox.has(frame))
     if (unplaced.length > 0) await this.#upkeep.commit(unplaced)
   }
 
@@ -258,7 +258,7 @@ export class Writer<Row> {
       bytes,
       openedAt: this.#openedAt,
       closedAt: this.#parts.environment.clock.elapsed(),
-      placed: false,
+      layer: undefined,
       placing: undefined,
     }
     this.#outbox.add(frame)
@@ -273,7 +273,7 @@ export class Writer<Row> {
 
   async #place(frame: HeldFrame): Promise<void> {
     // A flush may have been quicker than the timer of `append`.
-    if (!frame.placed) await (frame.placing ?? this.#placeAnew(frame))
+    if (frame.layer === undefined) await (frame.placing ?? this.#placeAnew(frame))
   }
 
   /** Places a frame, even if it has been placed before. One that is old is tried once. */
@@ -282,10 +282,10 @@ export class Writer<Row> {
     if (frame.placing) return frame.placing.then(() => false)
     frame.placing = this.#placer
       .place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS)
-      .then((placed) => {
-        if (placed) this.#outbox.acknowledge(frame)
+      .then((layer) => {
+        if (layer !== undefined) this.#outbox.acknowledge(frame, layer)
         frame.placing = undefined
-        return placed
+        return layer !== undefined
       })
     return frame.placing
   }

@@ -1,0 +1,57 @@
+import { type DrainHint, MAX_WRITERS } from '../drain-hint.js'
+import type { Layers } from '../layers.js'
+
+/** Time for which a writer is named of whom no frame comes: longer than any holds a frame. */
+const NAMED_SECONDS = 120
+
+/**
+ * The writers whose frames the drains of one grid have found, and how far they have come. Knows of
+ * the layers that this process has drained since another one last did.
+ */
+export class DrainedWriters {
+  readonly #layers: Layers
+  /** Noted since the watermark last rose. */
+  readonly #noted = new Map<string, number>()
+  /** With the watermark after their last frame, which is in ascending order. */
+  readonly #known = new Map<string, { readonly prefix: number; readonly to: number }>()
+  #after = -1
+  #to = -1
+
+  constructor(layers: Layers) {
+    this.#layers = layers
+  }
+
+  get hint(): DrainHint {
+    const prefixes = new Map<string, number>()
+    for (const [writer, { prefix }] of this.#known) prefixes.set(writer, prefix)
+    return { after: this.#after, to: this.#to, prefixes }
+  }
+
+  /** Begins a drain above `watermark`. What others have drained meanwhile is not known. */
+  begin(watermark: number): void {
+    if (watermark === this.#to) return
+    this.#known.clear()
+    this.#after = this.#to = watermark
+  }
+
+  /** Notes how far writers have come, after a commit. */
+  note(prefixes: ReadonlyMap<string, number>): void {
+    for (const [writer, prefix] of prefixes) this.#noted.set(writer, prefix)
+  }
+
+  /** Notes that the watermark has risen, and all that has been found below it is committed. */
+  raised(to: number): void {
+    for (const [writer, prefix] of this.#noted) {
+      this.#known.delete(writer)
+      this.#known.set(writer, { prefix, to })
+    }
+    this.#noted.clear()
+    this.#to = to
+    const oldest = to - Math.max(1, this.#layers.countIn(NAMED_SECONDS))
+    for (const [writer, known] of this.#known) {
+      if (known.to > oldest && this.#known.size <= MAX_WRITERS) break
+      this.#known.delete(writer)
+      this.#after = known.to
+    }
+  }
+}
