@@ -44,6 +44,16 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
   )
 }
 
+/**
+ * Longest time by which figures go past what a cache has lost: a run may raise the watermark by
+ * several layers, and then the writer brings the rows.
+ */
+export function toldTooEarlyMs(scenario: Scenario): number {
+  const { geometries, collectEveryMs, jitterMs } = scenario
+  const layerSeconds = Math.max(...geometries.map((geometry) => geometry.layerSeconds))
+  return layerSeconds * 1000 + collectEveryMs + jitterMs + FOUND_MISSING_MS
+}
+
 /** A cell is drained while it lives, which options that are given to one process ensure. */
 function livesLongEnough(scenario: Scenario): boolean {
   const { geometries, drainAfterLayers, collectEveryMs, jitterMs, cellTtlSeconds } = scenario

@@ -63,6 +63,8 @@ export class Records {
   readonly givenUp = new Map<string, number>()
   /** From then on nothing goes wrong that lasts. */
   calmSince = Infinity
+  /** Time at which the cache lost cells though all was calm. */
+  lostCellsAt = -Infinity
   readonly #world: World
 
   constructor(world: World) {

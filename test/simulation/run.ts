@@ -414,8 +414,12 @@ export class Run {
     for (let i = 0; i < CALM_ROWS; i++) {
       this.#later(0, LOSS_WITHIN_MS, (actor) => this.append(actor, 1))
     }
+    for (let i = 0; i < CALM_READS; i++) {
+      this.#later(0, 3 * LOSS_WITHIN_MS, (actor) => this.#read(actor))
+    }
     await world.pass(random.between(0, LOSS_WITHIN_MS))
     world.note('the cache loses cells')
+    records.lostCellsAt = world.now
     const chance = random.pick([1, 1, 0.5])
     for (const server of this.servers) {
       for (const key of server.items.keys()) {

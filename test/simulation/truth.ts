@@ -1,6 +1,6 @@
 import { readCell } from '../../src/wide-cache/frame.js'
 import { CONFIRM_MARGIN_SECONDS } from '../../src/wide-cache/grid-options.js'
-import { isTimedRightly, mustBeInTime } from './complete.js'
+import { isTimedRightly, mustBeInTime, toldTooEarlyMs } from './complete.js'
 import { DuplicateCount } from './duplicates.js'
 import { wasNeedless } from './needless.js'
 import type { WatchedTransaction } from './watched-transaction.js'
@@ -89,7 +89,9 @@ export class Truth {
   }
 
   /** `read()` has told a process that all that was recorded before `asOf` is in SQL. */
-  toldComplete({ name, missing }: WideCacheProcess, asOf: number): void {
+  toldComplete(process: WideCacheProcess, asOf: number): void {
+    const { name, missing } = process
+    this.#checkLost(process, asOf)
     this.#completeTo = Math.max(this.#completeTo, asOf - EPOCH)
     // What is older comes no more, or its writer has been away from SQL for so long.
     const directMs = 1000 * (this.#scenario.confirmSeconds + CONFIRM_MARGIN_SECONDS)
@@ -103,6 +105,23 @@ export class Truth {
         () =>
           `${name} is told that all is in SQL ${asOf - EPOCH - recordedAt} ms beyond frame ` +
           `${frame.key}, which is missing`,
+      )
+    }
+  }
+
+  /** What the cache has lost is missing for a short time only, though figures go on. */
+  #checkLost({ name }: WideCacheProcess, asOf: number): void {
+    const before = asOf - EPOCH - toldTooEarlyMs(this.#scenario)
+    for (const frame of this.#records.frames.values()) {
+      if (frame.process.site.truth !== this) continue
+      const recordedAt = Math.min(...frame.rows.map((row) => row.recordedAt))
+      this.#world.check(
+        recordedAt >= before ||
+          this.settled(frame) ||
+          !mustBeInTime(this.#records, this.#scenario, frame),
+        () =>
+          `${name} is told that all is in SQL ${asOf - EPOCH - recordedAt} ms beyond frame ` +
+          `${frame.key}, which the cache has lost`,
       )
     }
   }
@@ -132,7 +151,9 @@ export class Truth {
     if (row.recordedAt >= this.#completeTo) return
     const frame = this.#records.frameOf(row)
     this.#world.check(
-      !frame || !mustBeInTime(this.#records, this.#scenario, frame),
+      !frame ||
+        frame.closedAt <= this.#records.lostCellsAt ||
+        !mustBeInTime(this.#records, this.#scenario, frame),
       () =>
         `row ${row.id} of ${row.process.name} comes to SQL though figures were complete ` +
         `${this.#completeTo - row.recordedAt} ms later than it was recorded`,

@@ -33,7 +33,7 @@ export async function removeName(database: Database, cache: Cache, name: string)
 }
 
 async function removeCells(cache: Cache, grid: Grid, now: number): Promise<void> {
-  const keys = [grid.keys.watermark]
+  const keys = [grid.keys.watermark, grid.keys.hint]
   const last = grid.layers.at(now + SECONDS_AHEAD * 1000)
   for (let layer = grid.layers.at(now - SECONDS_BACK * 1000); layer <= last; layer++) {
     for (let column = 0; column < grid.width; column++) keys.push(grid.keys.cell(layer, column))

@@ -99,7 +99,7 @@ export class Placer {
   }
 
   /**
-   * Tries until the frame is placed, is no longer wanted, the cache is down, or `deadline` has come.
+   * Tries until the frame is placed, is no longer wanted, the cache is down, or `deadline` comes.
    * Returns the layer in which it was placed.
    */
   async place(
