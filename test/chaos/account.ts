@@ -10,6 +10,10 @@ export interface WriterLife extends Truth {
   readonly exact: boolean
   /** Time at which it was killed, if it was. */
   readonly killedAt: number
+  /** What it has placed ends with it. */
+  readonly hasPrivateCache: boolean
+  /** The targets of faults that it meets, beside those of the cache. */
+  readonly reliesOn: readonly string[]
 }
 
 /** Counts of rows. Exact lives first, then the others: those that were killed. */
@@ -63,7 +67,7 @@ export function account(
         sum[refused ? 'refused' : 'unexplained'] += early.length
       } else if (!refused) {
         sum.inexcusable += early.filter((number) =>
-          mustBeThere(life.times[number]!, life.killedAt, disturbances),
+          mustBeThere(life.times[number]!, life, disturbances),
         ).length
       }
     }

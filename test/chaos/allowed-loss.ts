@@ -11,11 +11,15 @@
  * Every other row may be missing, and is counted. Kills, orderly ends, refused rows and rushes
  * excuse nothing.
  */
-import type { Disturbed } from './plan.js'
+import type { WriterLife } from './account.js'
+import type { Disturbed, FaultType } from './plan.js'
 
 /** A time in which something was disturbed, in milliseconds since the Unix epoch. */
 export interface Disturbance {
+  readonly type: FaultType
   readonly disturbs: Disturbed
+  /** The server, route or place of a process that is disturbed. */
+  readonly target: string
   readonly from: number
   readonly to: number
 }
@@ -31,11 +35,11 @@ const RECOVERY_MS = 90_000
 
 /**
  * Whether a row that was recorded at `at` must be there, though its writer was killed at
- * `killedAt`.
+ * `killedAt`. What a private cache held has ended with it.
  */
 export function mustBeThere(
   at: number,
-  killedAt: number,
+  { killedAt, hasPrivateCache }: Pick<WriterLife, 'killedAt' | 'hasPrivateCache'>,
   disturbances: readonly Disturbance[],
 ): boolean {
   const calm = (until: number, what: (disturbed: Disturbed) => boolean): boolean =>
@@ -43,7 +47,8 @@ export function mustBeThere(
       ({ disturbs, from, to }) => !what(disturbs) || to < at - RECOVERY_MS || from > until,
     )
   return (
-    (killedAt - at >= PLACED_MS && calm(at + DRAINED_MS, (disturbed) => disturbed !== 'none')) ||
+    (killedAt - at >= (hasPrivateCache ? DRAINED_MS : PLACED_MS) &&
+      calm(at + DRAINED_MS, (disturbed) => disturbed !== 'none')) ||
     (killedAt - at >= COMMITTED_MS &&
       calm(at + COMMITTED_MS, (disturbed) => disturbed !== 'none' && disturbed !== 'cache'))
   )

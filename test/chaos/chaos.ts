@@ -7,8 +7,9 @@ import { SILENT } from '../../src/support/logger.js'
 import type { WriterLife } from './account.js'
 import type { Disturbance } from './allowed-loss.js'
 import { type Check, checksOf, exactly } from './checks.js'
-import { inject, targetsOf } from './faults.js'
+import { inject, MARIADB, targetsOf } from './faults.js'
 import { findOut } from './found.js'
+import { Looks } from './looks.js'
 import { type Fault, TYPES, planOf } from './plan.js'
 import { answered, drained } from './drained.js'
 import { type Life, livesOf, type Slot } from './slot.js'
@@ -52,12 +53,14 @@ export async function runChaos({
     )
     for (const slot of world.slots) slot.start()
     const plan = planOf(seed, seconds, targetsOf(world))
-    const disturbances = await disturb(world, plan, say)
+    const [looks, disturbances] = await withLooks(world, () => disturb(world, plan, say))
     say('The faults are over: writers close, then collectors')
     await endAll(world.slots.filter(({ options }) => options.records))
     await endAll(world.slots)
     say('All processes have ended: the rest is drained')
-    const sites = await Promise.all(world.sites.map((site) => checkSite(world, site, disturbances)))
+    const sites = await Promise.all(
+      world.sites.map((site) => checkSite(world, site, looks.get(site)!, disturbances)),
+    )
     return {
       checks: [...checkLives(livesOf(world.slots)), ...sites.flatMap(({ checks }) => checks)],
       figures: { ...faultsByKind(plan), ...added(sites.map(({ figures }) => figures)) },
@@ -65,6 +68,25 @@ export async function runChaos({
   } finally {
     await world.stop()
   }
+}
+
+/** Looks at each site while `work` goes on. */
+async function withLooks<T>(world: World, work: () => Promise<T>): Promise<[Map<Site, Looks>, T]> {
+  const looks = new Map<Site, Looks>()
+  const ended: Promise<void>[] = []
+  let result: Promise<T> | undefined
+  for (const site of world.sites) {
+    ended.push(
+      withReader(world, site, false, async (uses) => {
+        const its = new Looks(uses)
+        looks.set(site, its)
+        result ??= work()
+        await result.finally(() => its.stop())
+      }),
+    )
+  }
+  await Promise.all(ended)
+  return [looks, await result!]
 }
 
 /** Does the plan, heals the world, and says when what was disturbed. */
@@ -93,7 +115,8 @@ async function disturb(
           `${error instanceof Error ? error.message : String(error)}`,
       )
     }
-    disturbances.push({ disturbs: TYPES[fault.type].disturbs, from, to: Date.now() })
+    const { type, target } = fault
+    disturbances.push({ type, disturbs: TYPES[type].disturbs, target, from, to: Date.now() })
   }
   for (const fault of plan) {
     await delay(Math.max(0, began + fault.at - Date.now()))
@@ -126,10 +149,11 @@ interface SiteReport {
 async function checkSite(
   world: World,
   site: Site,
+  looks: Looks,
   disturbances: readonly Disturbance[],
 ): Promise<SiteReport> {
   try {
-    return await readSite(world, site, disturbances)
+    return await readSite(world, site, looks, disturbances)
   } catch (error) {
     // The other sites' checks are of use all the same.
     return {
@@ -149,10 +173,13 @@ async function checkSite(
 async function readSite(
   world: World,
   site: Site,
+  looks: Looks,
   disturbances: readonly Disturbance[],
 ): Promise<SiteReport> {
-  const lives = livesOf(site.slots.filter(({ options }) => options.records)).map(writerLife)
-  return withReader(world, site, true, async (uses) => {
+  const lives = site.slots
+    .filter(({ options }) => options.records)
+    .flatMap((slot) => slot.lives.map((life) => writerLife(life, placeOf(slot))))
+  return withReader(world, site, 1, async (uses) => {
     await drained(uses)
     const found = await findOut(site.database, uses, { site: site.name, apart: world.apart })
     // One that was killed before it began has recorded nothing.
@@ -162,8 +189,12 @@ async function readSite(
       checks: [
         exactly(`${site.name} writers that closed without bringing all to SQL`, 0, heldBack.length),
         ...checksOf(site.name, lives, found, disturbances),
+        ...looks
+          .checks(lives, disturbances)
+          .map((check) => ({ ...check, name: `${site.name} ${check.name}` })),
       ],
       figures: {
+        ...looks.figures,
         'writers closed': lives.filter(({ exact }) => exact).length,
         'writers killed': killed.length,
         'rows recorded': sumOf(lives, ({ times }) => times.length),
@@ -178,20 +209,32 @@ async function readSite(
   })
 }
 
-function writerLife({ name, truth: file, failure, killedAt }: Life): WriterLife {
+function placeOf({
+  options: { name, machine, site, cache },
+}: Slot): Pick<WriterLife, 'reliesOn' | 'hasPrivateCache'> {
+  return {
+    reliesOn: [name, `${MARIADB} from ${machine}`, MARIADB, `database ${site}`],
+    hasPrivateCache: cache === 'memory:',
+  }
+}
+
+function writerLife(
+  { name, truth: file, failure, killedAt }: Life,
+  place: Pick<WriterLife, 'reliesOn' | 'hasPrivateCache'>,
+): WriterLife {
   const truth = readTruth(file)
   const exact =
     failure === undefined &&
     truth.closed !== undefined &&
     truth.closed.inCache + truth.closed.lost === 0
-  return { ...truth, name, exact, killedAt }
+  return { ...truth, name, exact, killedAt, ...place }
 }
 
 /** Opens the three uses in this process, without a route to SQL. */
 async function withReader<T>(
   { cache, apart }: World,
   { name, url }: Site,
-  collects: boolean,
+  collects: 1 | false,
   work: (uses: Uses) => Promise<T>,
 ): Promise<T> {
   const uses = openUses(

@@ -23,6 +23,8 @@ function world(): { life: WriterLife; found: Found } {
     closed: { committed: 0, quarantined: 0, inCache: 0, lost: 0 },
     exact: true,
     killedAt: 0,
+    hasPrivateCache: false,
+    reliesOn: ['a', 'MariaDB', 'database a'],
   }
   const [recorded, activity] = [new Tally(), new Tally()]
   for (let number = 0; number < ROWS; number++) {
@@ -109,22 +111,56 @@ test('a field of the ledger that is wrong breaks the sum, too', () => {
 
 test("after calm a killed writer's row must be there; after a fault it may be missing", () => {
   const [at, killedAt] = [1_000_000, 1_010_000]
-  assert.equal(mustBeThere(at, killedAt, []), true)
-  assert.equal(mustBeThere(killedAt - 100, killedAt, []), false)
+  const killed = { killedAt, hasPrivateCache: false }
+  assert.equal(mustBeThere(at, killed, []), true)
+  assert.equal(mustBeThere(killedAt - 100, killed, []), false)
+  assert.equal(mustBeThere(at, { ...killed, hasPrivateCache: true }, []), false)
   assert.equal(
-    mustBeThere(at, killedAt, [{ disturbs: 'cache', from: at - 5_000, to: at + 1 }]),
+    mustBeThere(at, killed, [
+      {
+        type: 'flush memcached',
+        disturbs: 'cache',
+        target: 'memcached 1',
+        from: at - 5_000,
+        to: at + 1,
+      },
+    ]),
     false,
   )
   assert.equal(
-    mustBeThere(at, killedAt, [{ disturbs: 'none', from: at - 5_000, to: at + 1 }]),
+    mustBeThere(at, killed, [
+      {
+        type: 'end process',
+        disturbs: 'none',
+        target: 'production-1',
+        from: at - 5_000,
+        to: at + 1,
+      },
+    ]),
     true,
   )
   assert.equal(
-    mustBeThere(at, at + 100_000, [{ disturbs: 'cache', from: at - 5_000, to: at + 1 }]),
+    mustBeThere(at, { ...killed, killedAt: at + 100_000 }, [
+      {
+        type: 'flush memcached',
+        disturbs: 'cache',
+        target: 'memcached 1',
+        from: at - 5_000,
+        to: at + 1,
+      },
+    ]),
     true,
   )
   assert.equal(
-    mustBeThere(at, at + 100_000, [{ disturbs: 'sql', from: at + 5_000, to: at + 6_000 }]),
+    mustBeThere(at, { ...killed, killedAt: at + 100_000 }, [
+      {
+        type: 'kill MariaDB',
+        disturbs: 'sql',
+        target: 'MariaDB',
+        from: at + 5_000,
+        to: at + 6_000,
+      },
+    ]),
     false,
   )
 })

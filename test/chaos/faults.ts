@@ -1,14 +1,17 @@
 /** The faults of each type. Each function resolves when its fault is over. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection } from 'mysql2/promise'
+import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { Random } from '../simulated-world/random.js'
 import type { Fault, FaultType, Targets } from './plan.js'
 import type { Slot } from './slot.js'
 import type { Site, World } from './world.js'
 
-const MARIADB = 'MariaDB'
+export const MARIADB = 'MariaDB'
 const START_TRIES = 60
 const START_RETRY_MS = 1_000
+/** Nearly the largest item. */
+const FILLER_BYTES = 1_000_000
 
 /** Returns the parts of `world` that the plan may disturb. */
 export function targetsOf({ slots, memcached, routes, sites }: World): Targets {
@@ -63,6 +66,16 @@ const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
   async 'flush memcached'(world, { target }) {
     await memcached(world, target).flush()
   },
+  async 'evict from memcached'(world, { target, size }) {
+    const { address } = memcached(world, target)
+    const filler = openMemcached(address)
+    try {
+      const value = Buffer.alloc(FILLER_BYTES)
+      for (let filled = 0; filled < size; filled++) await filler.set(`filler:${filled}`, value, 60)
+    } finally {
+      await filler.close()
+    }
+  },
   async 'stop memcached'(world, { target, ms }) {
     memcached(world, target).pause()
     await delay(ms)
@@ -80,6 +93,11 @@ const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
     process.kill(mariadb.pid, 'SIGSTOP')
     await delay(ms)
     process.kill(mariadb.pid, 'SIGCONT')
+  },
+  async 'read-only SQL'({ mariadb }, { ms }) {
+    await readOnly(mariadb, true)
+    await delay(ms)
+    await readOnly(mariadb, false)
   },
   async 'kill connections'({ mariadb }, { size, at }) {
     const connection = await createConnection(mariadb.url())
@@ -107,6 +125,16 @@ const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
   'silence SQL': silence,
   'delay SQL': slow,
   'cut SQL': cut,
+}
+
+/** A server that is started again takes writes by itself. */
+async function readOnly(mariadb: World['mariadb'], on: boolean): Promise<void> {
+  const connection = await createConnection(mariadb.url())
+  try {
+    await connection.query(`SET GLOBAL read_only = ${on ? 1 : 0}`)
+  } finally {
+    connection.destroy()
+  }
 }
 
 /** Holds the place behind the last row of a table, where all inserts go. */

@@ -40,7 +40,7 @@ interface FaultTraits {
 
 /**
  * Every type of fault. In the unit of `size`: milliseconds of delay or of a clock's step, bytes,
- * rows, connections.
+ * megabytes, rows, connections.
  */
 export const TYPES = {
   'kill process': {
@@ -100,6 +100,13 @@ export const TYPES = {
     seconds: [0, 0],
     size: [0, 0],
   },
+  'evict from memcached': {
+    disturbs: 'cache',
+    targets: 'memcached',
+    weight: 1,
+    seconds: [0, 0],
+    size: [16, 96],
+  },
   'stop memcached': {
     disturbs: 'cache',
     targets: 'memcached',
@@ -134,6 +141,13 @@ export const TYPES = {
     targets: 'mariadb',
     weight: 2,
     seconds: [1, 20],
+    size: [0, 0],
+  },
+  'read-only SQL': {
+    disturbs: 'sql',
+    targets: 'mariadb',
+    weight: 2,
+    seconds: [1, 60],
     size: [0, 0],
   },
   'kill connections': {

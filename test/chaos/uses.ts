@@ -10,6 +10,7 @@ import {
   type Logger,
   WideCache,
 } from '../../src/index.js'
+import { CONFIRM_MARGIN_SECONDS } from '../../src/wide-cache/grid-options.js'
 
 /** A row of the table `recorded`. SQL refuses a negative number. */
 export interface Row {
@@ -22,7 +23,8 @@ export interface UsesOptions {
   readonly site: string
   readonly cache: string
   readonly database: string
-  readonly collects: boolean
+  /** Seconds between two runs, if it collects. */
+  readonly collects: number | false
   /** Another width and layer length than all others. */
   readonly otherGeometry: boolean
   /** Names of its own for each site, instead of the same in all of them. */
@@ -44,11 +46,9 @@ const ROWS_A_STATEMENT = 500
 const CLOSE_TIMEOUT_MS = 180_000
 /** Longer than a run and the steps of its clocks together. */
 const WINDOW_SECONDS = 12 * 3600
-/**
- * Least values, for the layers below: seconds until a writer commits by itself, and that a cell
- * lives.
- */
-const CONFIRM_SECONDS = { collecting: 20, otherwise: 29, otherGeometry: 24 }
+/** The period of collectors elsewhere, as a process takes it that does not collect. */
+const DEFAULT_PERIOD_SECONDS = 10
+/** The least, for the layers below. */
 const CELL_TTL_SECONDS = 30
 /**
  * With 1, a layer is drained at the very moment it ends, and a frame under way then is lost with
@@ -67,19 +67,19 @@ export function gridNameOf(
 /** Opens them. `logger`: not given, what they say goes to the console. */
 export function openUses(options: UsesOptions, logger?: Logger): Uses {
   const { cache, database, collects, otherGeometry } = options
+  const layerSeconds = otherGeometry ? 2 : 1
   const grid = {
     cache,
     database,
-    layerSeconds: otherGeometry ? 2 : 1,
+    layerSeconds,
     width: otherGeometry ? 5 : 15,
     drainAfterLayers: DRAIN_AFTER_LAYERS,
-    collect: collects ? '* * * * * *' : (false as const),
+    collect: collects === false ? collects : `*/${collects} * * * * *`,
     cellTtlSeconds: CELL_TTL_SECONDS,
-    confirmSeconds: otherGeometry
-      ? CONFIRM_SECONDS.otherGeometry
-      : collects
-        ? CONFIRM_SECONDS.collecting
-        : CONFIRM_SECONDS.otherwise,
+    confirmSeconds:
+      (DRAIN_AFTER_LAYERS + 1) * layerSeconds +
+      (collects === false ? DEFAULT_PERIOD_SECONDS : collects) +
+      CONFIRM_MARGIN_SECONDS,
     closeTimeoutMs: CLOSE_TIMEOUT_MS,
     logger,
   }

@@ -4,6 +4,7 @@
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
+import { createConnection } from 'mysql2/promise'
 import { type Database, mysql, sqlite } from '../../src/index.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
@@ -13,19 +14,23 @@ import { Slot } from './slot.js'
 
 const MEMCACHED_SERVERS = 3
 
+/** The user of the sites' processes, and his password. */
+const USER = 'site'
+
 /**
- * The places for processes. Sites have the same names of wide caches, and the same memcached
+ * The places for processes, which collect each so many seconds. Sites have the same names of wide caches, and the same memcached
  * servers.
  */
 const SLOTS = [
-  { site: 'production', machine: 'a', records: true, collects: true },
+  { site: 'production', machine: 'a', records: true, collects: 1 },
   { site: 'production', machine: 'b', records: true, collects: false },
-  { site: 'production', machine: 'b', records: true, collects: true, otherGeometry: true },
-  { site: 'production', machine: 'a', records: false, collects: true },
-  { site: 'production', machine: 'c', records: false, collects: true },
-  { site: 'staging', machine: 'd', records: true, collects: true },
+  { site: 'production', machine: 'b', records: true, collects: 1, otherGeometry: true },
+  { site: 'production', machine: 'a', records: false, collects: 1 },
+  { site: 'production', machine: 'c', records: false, collects: 1 },
+  { site: 'production', machine: 'c', records: true, collects: 1, privateCache: true },
+  { site: 'staging', machine: 'd', records: true, collects: 4 },
   { site: 'embedded', machine: 'e', records: true, collects: false },
-  { site: 'embedded', machine: 'e', records: false, collects: true },
+  { site: 'embedded', machine: 'e', records: false, collects: 1 },
 ] as const
 
 /** A site's rows may be twice: no unique key hides it. A negative number is refused. */
@@ -89,7 +94,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
     const sites: Site[] = []
     for (const name of new Set(SLOTS.map(({ site }) => site))) {
       const embedded = name === 'embedded'
-      if (!embedded) await mariadb.createDatabase(name)
+      if (!embedded) await createSchema(mariadb, name)
       const file = join(folder, `${name}.db`)
       const url = embedded ? `sqlite:${file}` : mariadb.url(name)
       const database = embedded ? sqlite(file) : mysql(url)
@@ -104,7 +109,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
           ...place,
           otherGeometry: 'otherGeometry' in place && !apart,
           name: `${name}-${slots.length + 1}`,
-          cache,
+          cache: 'privateCache' in place ? 'memory:' : cache,
           database: ofHost,
           apart,
         }
@@ -131,9 +136,22 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
   }
 }
 
-/** The URL of the same database, through a route's port. */
+/** A database, and a user of it to whom `read_only` applies. */
+async function createSchema(mariadb: MariaDb, name: string): Promise<void> {
+  await mariadb.createDatabase(name)
+  const connection = await createConnection(mariadb.url())
+  try {
+    await connection.query(`CREATE USER IF NOT EXISTS '${USER}'@'%' IDENTIFIED BY '${USER}'`)
+    await connection.query(`GRANT ALL PRIVILEGES ON \`${name}\`.* TO '${USER}'@'%'`)
+  } finally {
+    connection.destroy()
+  }
+}
+
+/** The URL of the same database, through a route's port, for a user without special rights. */
 function through(port: number, url: string): string {
   const routed = new URL(url)
+  routed.username = routed.password = USER
   routed.port = String(port)
   return routed.href
 }

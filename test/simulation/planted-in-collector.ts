@@ -124,7 +124,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     told: /though frame .* is not settled|stops at a lock before frame/,
-    seed: 2,
+    seed: 64,
   },
   {
     name: "a clone's marks are not looked at",
@@ -207,7 +207,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     told: /duplicate rows, and/,
-    seed: 9,
+    seed: 38,
   },
   {
     name: 'a process whose cache no collector reads goes on using it',
@@ -223,7 +223,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'const end = layers.endOf(watermark)',
     replace: 'const end = now',
     told: /though figures were complete/,
-    seed: 11,
+    seed: 4,
   },
   {
     name: 'figures say that they are complete up to long layers that nobody has read',
@@ -231,7 +231,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       prototype.commitEarly = async () => true
     },
     told: /though figures were complete/,
-    seed: 750,
+    seed: 397,
   },
   {
     name: 'figures go past what waits in the open frames of long layers',
@@ -250,7 +250,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     told: /though figures were complete/,
-    seed: 1251,
+    seed: 458,
   },
   {
     name: 'long layers that nobody uses make all figures old',
@@ -258,7 +258,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       prototype.commitEarly = async () => false
     },
     told: /is complete only up to/,
-    seed: 2,
+    seed: 47,
   },
   {
     name: 'collectors do not tell writers what they have found',
@@ -266,6 +266,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'if (raised > watermark) await publishHint(',
     replace: 'if (raised < watermark) await publishHint(',
     told: /which the cache has lost, waits for long/,
+    seed: 69,
   },
   {
     name: 'a hint takes what is missing for settled',

@@ -1,0 +1,137 @@
+/**
+ * What a reader sees of a site while faults happen. Promises 6 and 8: at every look no more is
+ * counted than was recorded, all that was recorded up to `asOf` is counted or in `upper`, or
+ * `stale` says that figures are old; and no field of a ledger falls but two.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import type { LedgerReport } from '../../src/index.js'
+import type { WriterLife } from './account.js'
+import type { Disturbance } from './allowed-loss.js'
+import { type Check, exactly } from './checks.js'
+import { type Due, dueRows } from './due.js'
+import { PARTS, type Uses } from './uses.js'
+
+const LOOK_EVERY_MS = 500
+
+/** Fields of a ledger that may fall. */
+const MAY_FALL: readonly (keyof LedgerReport)[] = ['outstanding', 'owed']
+
+/** A writer's reading of the database's clock may be so far behind: an answer may be delayed. */
+const CLOCK_MS = 3_000
+
+interface Look {
+  readonly at: number
+  /** The end of the window, in milliseconds since the Unix epoch. */
+  readonly end: number
+  readonly lower: number
+  readonly upper: number
+  readonly stale: boolean
+}
+
+/** Looks at one site until it is stopped. */
+export class Looks {
+  readonly #uses: Uses
+  readonly #looks: Look[] = []
+  readonly #ledgers = new Map<string, LedgerReport>()
+  readonly #fallen: string[] = []
+  #stopped = false
+  readonly #done: Promise<unknown>
+
+  constructor(uses: Uses) {
+    this.#uses = uses
+    this.#done = Promise.all([this.#lookOn(() => this.#stats()), this.#lookOn(() => this.#fall())])
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true
+    await this.#done
+  }
+
+  checks(lives: readonly WriterLife[], disturbances: readonly Disturbance[]): Check[] {
+    const recorded = new Recorded(lives, disturbances)
+    const wrong = (is: (look: Look) => boolean): [what: string, number: number] => {
+      const [first, ...others] = this.#looks.filter((look) => is(look))
+      if (!first) return ['', 0]
+      const figures = { ...first, least: recorded.least(first), most: recorded.most(first) }
+      return [`: ${JSON.stringify(figures)}`, others.length + 1]
+    }
+    const more = wrong((look) => look.lower > recorded.most(look))
+    const fewer = wrong((look) => !look.stale && look.upper < recorded.least(look))
+    return [
+      exactly(`activity: looks that count more than was recorded${more[0]}`, 0, more[1]),
+      exactly(`activity: looks that miss what was recorded${fewer[0]}`, 0, fewer[1]),
+      exactly(`ledger(): fields that fell (${this.#fallen.join(', ')})`, 0, this.#fallen.length),
+    ]
+  }
+
+  get figures(): Record<string, number> {
+    const stale = this.#looks.filter((look) => look.stale).length
+    return { looks: this.#looks.length, 'looks at stale figures': stale }
+  }
+
+  /** The database may be away: then there is nothing to look at. */
+  async #lookOn(look: () => Promise<void>): Promise<void> {
+    while (!this.#stopped) {
+      await look().catch(() => undefined)
+      await delay(LOOK_EVERY_MS)
+    }
+  }
+
+  async #stats(): Promise<void> {
+    const { asOf, lower, upper, stale } = await this.#uses.activity.stats()
+    const end = Math.floor(Date.parse(asOf) / 1000) * 1000
+    this.#looks.push({ at: Date.now(), end, lower, upper, stale })
+  }
+
+  async #fall(): Promise<void> {
+    for (const part of PARTS) {
+      const [before, now] = [this.#ledgers.get(part), await this.#uses[part].ledger()]
+      this.#ledgers.set(part, now)
+      for (const field of Object.keys(now) as (keyof LedgerReport)[]) {
+        if (before && now[field] < before[field] && !MAY_FALL.includes(field)) {
+          this.#fallen.push(`${part} ${field} from ${before[field]} to ${now[field]}`)
+        }
+      }
+    }
+  }
+}
+
+/** How many rows a look may count, and how many it must. */
+class Recorded {
+  readonly #all: Float64Array
+  readonly #due: readonly Due[]
+  readonly #longestExcuseMs: number
+
+  constructor(lives: readonly WriterLife[], disturbances: readonly Disturbance[]) {
+    this.#all = Float64Array.from(lives.flatMap(({ times }) => times)).sort()
+    this.#due = dueRows(lives, disturbances)
+    let longest = 0
+    for (const { at, from } of this.#due) longest = Math.max(longest, from - at)
+    this.#longestExcuseMs = longest
+  }
+
+  most({ end }: Look): number {
+    return before(this.#all.length, (index) => this.#all[index]!, end + CLOCK_MS)
+  }
+
+  least({ at, end }: Look): number {
+    const old = Math.min(end, at - this.#longestExcuseMs)
+    let least = before(this.#due.length, (index) => this.#due[index]!.at, old)
+    for (let next = least; next < this.#due.length && this.#due[next]!.at < end; next++) {
+      if (this.#due[next]!.from <= at) least++
+    }
+    return least
+  }
+}
+
+/** The number of moments of an ascending list before `moment`. */
+function before(length: number, at: (index: number) => number, moment: number): number {
+  let low = 0
+  let high = length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (at(middle) < moment) low = middle + 1
+    else high = middle
+  }
+  return low
+}
