@@ -3,10 +3,11 @@
  * there in the end.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import { copySchema } from '../servers/copied-schema.js'
 import { SILENT } from '../../src/support/logger.js'
 import type { WriterLife } from './account.js'
 import type { Disturbance } from './allowed-loss.js'
-import { type Check, checksOf, exactly } from './checks.js'
+import { type Check, checksOf, type CopiedRows, exactly } from './checks.js'
 import { inject, MARIADB, targetsOf } from './faults.js'
 import { findOut } from './found.js'
 import { Looks } from './looks.js'
@@ -14,8 +15,12 @@ import { type Fault, TYPES, planOf } from './plan.js'
 import { answered, drained } from './drained.js'
 import { type Life, livesOf, type Slot } from './slot.js'
 import { readTruth } from './truth.js'
-import { openUses, PARTS, type Uses } from './uses.js'
+import { COPIED, COPY, openUses, PARTS, type Uses } from './uses.js'
 import { type Site, startWorld, type World } from './world.js'
+
+/** Time after which the database is copied, and until the copy's processes start. */
+const COPIED_AFTER_MS = 3_000
+const STARTED_AFTER_MS = 11_000
 
 export interface ChaosOptions {
   readonly seed: number
@@ -44,14 +49,16 @@ export async function runChaos({
     print(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`)
   const world = await startWorld({ apart })
   try {
+    const originals = world.sites.filter(({ name }) => name !== COPY)
     await Promise.all(
-      world.sites.map((site) =>
+      originals.map((site) =>
         withReader(world, site, false, (uses) =>
           Promise.all(PARTS.map((part) => uses[part].migrate())),
         ),
       ),
     )
-    for (const slot of world.slots) slot.start()
+    for (const { slots } of originals) for (const slot of slots) slot.start()
+    const copied = await copyDatabase(world)
     const plan = planOf(seed, seconds, targetsOf(world))
     const [looks, disturbances] = await withLooks(world, () => disturb(world, plan, say))
     say('The faults are over: writers close, then collectors')
@@ -59,7 +66,13 @@ export async function runChaos({
     await endAll(world.slots)
     say('All processes have ended: the rest is drained')
     const sites = await Promise.all(
-      world.sites.map((site) => checkSite(world, site, looks.get(site)!, disturbances)),
+      world.sites.map((site) =>
+        checkSite(world, site, {
+          looks: looks.get(site)!,
+          disturbances,
+          copied: site.name === COPY ? copied : undefined,
+        }),
+      ),
     )
     return {
       checks: [...checkLives(livesOf(world.slots)), ...sites.flatMap(({ checks }) => checks)],
@@ -68,6 +81,21 @@ export async function runChaos({
   } finally {
     await world.stop()
   }
+}
+
+/** Copies a database while its site is at work, and starts the site of the copy. */
+async function copyDatabase({ sites }: World): Promise<CopiedRows> {
+  const [from, to] = [COPIED, COPY].map((name) => sites.find((site) => site.name === name)!)
+  await delay(COPIED_AFTER_MS)
+  await copySchema(from!.url, to!.url)
+  const count = async (table: string): Promise<number> => {
+    const { rows } = await to!.database.query(`SELECT COUNT(*) AS n FROM ${table}`)
+    return Number(rows[0]?.['n'])
+  }
+  const copied = { recorded: await count('recorded'), activity: await count('activities') }
+  await delay(STARTED_AFTER_MS)
+  for (const slot of to!.slots) slot.start()
+  return copied
 }
 
 /** Looks at each site while `work` goes on. */
@@ -146,14 +174,17 @@ interface SiteReport {
   readonly figures: Readonly<Record<string, number>>
 }
 
-async function checkSite(
-  world: World,
-  site: Site,
-  looks: Looks,
-  disturbances: readonly Disturbance[],
-): Promise<SiteReport> {
+/** What a site is checked by. */
+interface Seen {
+  readonly looks: Looks
+  readonly disturbances: readonly Disturbance[]
+  /** Of a copy: the rows that it began with. */
+  readonly copied: CopiedRows | undefined
+}
+
+async function checkSite(world: World, site: Site, seen: Seen): Promise<SiteReport> {
   try {
-    return await readSite(world, site, looks, disturbances)
+    return await readSite(world, site, seen)
   } catch (error) {
     // The other sites' checks are of use all the same.
     return {
@@ -173,8 +204,7 @@ async function checkSite(
 async function readSite(
   world: World,
   site: Site,
-  looks: Looks,
-  disturbances: readonly Disturbance[],
+  { looks, disturbances, copied }: Seen,
 ): Promise<SiteReport> {
   const lives = site.slots
     .filter(({ options }) => options.records)
@@ -188,9 +218,9 @@ async function readSite(
     return {
       checks: [
         exactly(`${site.name} writers that closed without bringing all to SQL`, 0, heldBack.length),
-        ...checksOf(site.name, lives, found, disturbances),
+        ...checksOf(site.name, lives, found, disturbances, copied),
         ...looks
-          .checks(lives, disturbances)
+          .checks(lives, disturbances, copied?.activity)
           .map((check) => ({ ...check, name: `${site.name} ${check.name}` })),
       ],
       figures: {

@@ -47,8 +47,9 @@ export class Looks {
     await this.#done
   }
 
-  checks(lives: readonly WriterLife[], disturbances: readonly Disturbance[]): Check[] {
-    const recorded = new Recorded(lives, disturbances)
+  /** `before`: the rows that the site began with. */
+  checks(lives: readonly WriterLife[], disturbances: readonly Disturbance[], before = 0): Check[] {
+    const recorded = new Recorded(lives, disturbances, before)
     const wrong = (is: (look: Look) => boolean): [what: string, number: number] => {
       const [first, ...others] = this.#looks.filter((look) => is(look))
       if (!first) return ['', 0]
@@ -101,8 +102,10 @@ class Recorded {
   readonly #all: Float64Array
   readonly #due: readonly Due[]
   readonly #longestExcuseMs: number
+  readonly #before: number
 
-  constructor(lives: readonly WriterLife[], disturbances: readonly Disturbance[]) {
+  constructor(lives: readonly WriterLife[], disturbances: readonly Disturbance[], before: number) {
+    this.#before = before
     this.#all = Float64Array.from(lives.flatMap(({ times }) => times)).sort()
     this.#due = dueRows(lives, disturbances)
     let longest = 0
@@ -111,13 +114,16 @@ class Recorded {
   }
 
   most({ end }: Look): number {
-    return before(this.#all.length, (index) => this.#all[index]!, end + CLOCK_MS)
+    return (
+      this.#before + countBefore(this.#all.length, (index) => this.#all[index]!, end + CLOCK_MS)
+    )
   }
 
   least({ at, end }: Look): number {
     const old = Math.min(end, at - this.#longestExcuseMs)
-    let least = before(this.#due.length, (index) => this.#due[index]!.at, old)
-    for (let next = least; next < this.#due.length && this.#due[next]!.at < end; next++) {
+    const first = countBefore(this.#due.length, (index) => this.#due[index]!.at, old)
+    let least = this.#before + first
+    for (let next = first; next < this.#due.length && this.#due[next]!.at < end; next++) {
       if (this.#due[next]!.from <= at) least++
     }
     return least
@@ -125,7 +131,7 @@ class Recorded {
 }
 
 /** The number of moments of an ascending list before `moment`. */
-function before(length: number, at: (index: number) => number, moment: number): number {
+function countBefore(length: number, at: (index: number) => number, moment: number): number {
   let low = 0
   let high = length
   while (low < high) {

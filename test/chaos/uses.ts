@@ -56,12 +56,16 @@ const CELL_TTL_SECONDS = 30
  */
 const DRAIN_AFTER_LAYERS = 3
 
+/** The site whose database is a copy of another's, made while that is at work. */
+export const COPY = 'copy'
+export const COPIED = 'staging'
+
 /** The name that a part has in `site`. */
 export function gridNameOf(
   part: Part,
   { site, apart }: Pick<UsesOptions, 'site' | 'apart'>,
 ): string {
-  return apart ? `${part}-${site}` : part
+  return apart ? `${part}-${site === COPY ? COPIED : site}` : part
 }
 
 /** Opens them. `logger`: not given, what they say goes to the console. */

@@ -1,6 +1,6 @@
 /**
- * The world of the chaos: memcached servers that all share, a MariaDB with two databases, an SQLite
- * file, the machines of three sites with their processes, and the network routes between them.
+ * The world of the chaos: memcached servers that all share, a MariaDB with three databases, one of
+ * them a copy of another, an SQLite file, the machines of four sites with their processes, and the network routes between them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,6 +11,7 @@ import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { temporaryFolder } from '../servers/process.js'
 import { openRoute, type Route } from './route.js'
 import { Slot } from './slot.js'
+import { COPY } from './uses.js'
 
 const MEMCACHED_SERVERS = 3
 
@@ -29,6 +30,8 @@ const SLOTS = [
   { site: 'production', machine: 'c', records: false, collects: 1 },
   { site: 'production', machine: 'c', records: true, collects: 1, privateCache: true },
   { site: 'staging', machine: 'd', records: true, collects: 4 },
+  { site: COPY, machine: 'f', records: true, collects: 1 },
+  { site: COPY, machine: 'f', records: true, collects: false },
   { site: 'embedded', machine: 'e', records: true, collects: false },
   { site: 'embedded', machine: 'e', records: false, collects: 1 },
 ] as const
@@ -99,7 +102,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
       const url = embedded ? `sqlite:${file}` : mariadb.url(name)
       const database = embedded ? sqlite(file) : mysql(url)
       stops.push(() => database.close())
-      await database.query(TABLE[database.dialect])
+      if (name !== COPY) await database.query(TABLE[database.dialect])
       const slots: Slot[] = []
       for (const place of SLOTS.filter(({ site }) => site === name)) {
         const ofHost = embedded

@@ -1,4 +1,4 @@
-/** Copies a MySQL schema with its rows, as a dump that is played back would. */
+/** Copies a MySQL schema with its rows of one moment, as a dump that is played back would. */
 import { createConnection } from 'mysql2/promise'
 
 const ROWS_A_STATEMENT = 500
@@ -14,6 +14,8 @@ export async function copySchema(from: string, to: string): Promise<void> {
     await createConnection({ uri: to, ...options }),
   ]
   try {
+    await source.query('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ')
+    await source.query('START TRANSACTION WITH CONSISTENT SNAPSHOT')
     const [tables] = await source.query({ sql: 'SHOW TABLES', rowsAsArray: true })
     for (const [table] of tables as string[][]) {
       const [made] = await source.query({

@@ -239,7 +239,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'finest.layers.endOf(present) - state.flushMs',
     replace: 'finest.layers.endOf(present)',
     told: /though figures were complete/,
-    seed: 743,
+    seed: 546,
   },
   {
     name: 'a grid is complete though only some of its long layers have been read',
@@ -274,6 +274,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'this.#known.set(writer, { prefix, to })',
     replace: 'this.#known.set(writer, { prefix: 10_000, to })',
     told: /which the cache has lost, waits for long/,
+    seed: 266,
   },
   {
     name: 'collectors drain grids of their own geometry only',

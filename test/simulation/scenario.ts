@@ -97,8 +97,11 @@ export function scenarioOf(random: Random): Scenario {
   const layerSeconds = random.pick([1, 3, 3, 5])
   const drainAfterLayers = random.pick([2, 2, 2, 3])
   const geometries: Geometry[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
-  if (random.chance(0.12)) {
-    geometries.push({ width: random.pick([1, 2, 4]), layerSeconds: random.pick([1, 3, 20, 20]) })
+  if (random.chance(0.2)) {
+    geometries.push({
+      width: random.pick([1, 2, 4]),
+      layerSeconds: random.pick([1, 3, 20, 20, 20]),
+    })
   }
   const longest = Math.max(...geometries.map((geometry) => geometry.layerSeconds))
   const drainAge = (drainAfterLayers + 1) * longest
