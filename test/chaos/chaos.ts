@@ -224,7 +224,8 @@ async function readSite(
           .map((check) => ({ ...check, name: `${site.name} ${check.name}` })),
       ],
       figures: {
-        ...looks.figures,
+        [`looks at ${site.name}`]: looks.figures.looks,
+        [`of them at stale figures of ${site.name}`]: looks.figures.stale,
         'writers closed': lives.filter(({ exact }) => exact).length,
         'writers killed': killed.length,
         'rows recorded': sumOf(lives, ({ times }) => times.length),

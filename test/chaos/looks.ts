@@ -65,9 +65,9 @@ export class Looks {
     ]
   }
 
-  get figures(): Record<string, number> {
+  get figures(): { looks: number; stale: number } {
     const stale = this.#looks.filter((look) => look.stale).length
-    return { looks: this.#looks.length, 'looks at stale figures': stale }
+    return { looks: this.#looks.length, stale }
   }
 
   /** The database may be away: then there is nothing to look at. */

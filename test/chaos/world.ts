@@ -28,12 +28,12 @@ const SLOTS = [
   { site: 'production', machine: 'b', records: true, collects: 1, otherGeometry: true },
   { site: 'production', machine: 'a', records: false, collects: 1 },
   { site: 'production', machine: 'c', records: false, collects: 1 },
-  { site: 'production', machine: 'c', records: true, collects: 1, privateCache: true },
   { site: 'staging', machine: 'd', records: true, collects: 4 },
   { site: COPY, machine: 'f', records: true, collects: 1 },
   { site: COPY, machine: 'f', records: true, collects: false },
   { site: 'embedded', machine: 'e', records: true, collects: false },
   { site: 'embedded', machine: 'e', records: false, collects: 1 },
+  { site: 'embedded', machine: 'e', records: true, collects: 1, privateCache: true },
 ] as const
 
 /** A site's rows may be twice: no unique key hides it. A negative number is refused. */
