@@ -27,9 +27,12 @@ export class CacheCounters {
     )
   }
 
-  /** Tells whether the cache still has the counter. @throws CacheError */
+  /**
+   * Tells whether the cache still has the counter, and counts: one that reads values and refuses to
+   * increment them is of no use. @throws CacheError
+   */
   async has(token: Buffer): Promise<boolean> {
-    return (await this.#cache.get(this.#key(token))) !== undefined
+    return (await this.raise(token, 0)) !== undefined
   }
 
   /**

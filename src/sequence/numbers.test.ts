@@ -40,6 +40,8 @@ function bench(options: Options = {}) {
     /** Failures of the cache. */
     storesNothing: undefined as Error | undefined,
     silent: undefined as Error | undefined,
+    /** It reads values, and increments none. */
+    refuses: undefined as Error | undefined,
   }
   const log = keptLog()
   const reads: number[] = []
@@ -81,8 +83,9 @@ function bench(options: Options = {}) {
       options.token || options.cached
         ? ({
             increment: async (_: string, by: number) => {
-              if (world.silent) throw world.silent
-              return world.loses ? undefined : (last += by)
+              const failure = world.silent ?? world.refuses
+              if (failure) throw failure
+              return world.loses || (by === 0 && world.forgets) ? undefined : (last += by)
             },
             add: async () => {
               if (world.storesNothing) throw world.storesNothing
@@ -437,5 +440,32 @@ test('the silence of a cache counts from a call that waits for it', async () => 
   await clock.advance(1_000)
   assert.equal(await number, 1)
   assert.deepEqual(opened, [])
+  numbers.close()
+})
+
+test('a cache that reads but increments nothing is left for SQL, until it increments', async () => {
+  const { numbers, world, opened, clock, log } = bench({ token: TOKEN })
+  world.refuses = new CacheError('CACHE_REFUSED', 'increment refused')
+  const number = numbers.next()
+  await clock.advance(4_900)
+  assert.deepEqual(opened, [])
+  await clock.advance(300)
+  assert.deepEqual(opened, [[0, false]])
+  await clock.advance(1_000)
+  assert.equal(await number, 1)
+  assert.match(log.lines.join('\n'), /numbers of sequence "test" come from SQL alone until/)
+  const on = async (expected: number): Promise<void> => {
+    const next = numbers.next()
+    await clock.advance(3_000)
+    assert.equal(await next, expected)
+  }
+  for (let n = 2; n <= 11; n++) await on(n)
+  assert.deepEqual(opened, [[0, false]], 'its counters are kept, and count nothing')
+  world.refuses = undefined
+  for (let n = 12; n <= 16; n++) await on(n)
+  assert.deepEqual(opened, [
+    [0, false],
+    [1, true],
+  ])
   numbers.close()
 })
