@@ -41,7 +41,7 @@ interface ClosingParts {
   readonly ledger: { quarantinedOf(writer: string): Promise<ReadonlySet<number>> }
   readonly environment: Environment
   readonly logger: BurstLogger
-  readonly settings: Pick<GridSettings, 'closeTimeoutMs'>
+  readonly settings: Pick<GridSettings, 'closeTimeoutMs'> & { readonly name: string }
   readonly outbox: Outbox
   readonly numbering: Numbering
   readonly direct: DirectCommit
@@ -110,7 +110,7 @@ export class Closing {
 
   /** Brings all that is held to SQL, and the final sums. Returns whether SQL took all. */
   async #commitAll(): Promise<boolean> {
-    const { ledger, logger, outbox, numbering, direct, upkeep } = this.#parts
+    const { ledger, logger, settings, outbox, numbering, direct, upkeep } = this.#parts
     try {
       if (outbox.size > 0) await upkeep.confirm()
       await direct.commit([...outbox.frames()])
@@ -124,7 +124,8 @@ export class Closing {
     } catch (error) {
       logger.warn(
         'close',
-        `wide-cache: closing, the database does not take what is held: ${messageOf(error)}`,
+        `wide-cache: close() of "${settings.name}" has not brought everything to SQL yet: ` +
+          messageOf(error),
       )
       return false
     }

@@ -123,17 +123,24 @@ test('a failed attempt is logged, never rejects, and waits twice as long each ti
 })
 
 test('what comes after a commit may fail too, and is tried again', async () => {
-  const { direct, clock, log } = bench()
+  const { direct, clock, log, frames } = bench()
   let tries = 0
   const afterwards = async (): Promise<void> => {
     if (++tries === 1) throw new DatabaseError('ECONNREFUSED', 'unreachable', 'no database')
   }
-  await direct.attempt([], afterwards)
+  await direct.attempt(frames, afterwards)
   await direct.attempt([], afterwards)
   await clock.advance(1_000)
   await direct.attempt([], afterwards)
   assert.equal(tries, 2)
-  assert.equal(log.lines.length, 1, 'nothing was committed, so nothing is said of it')
+  assert.deepEqual(
+    log.lines,
+    [
+      'wide-cache: this process has not brought its sums of rows to SQL, and will try again: ' +
+        'no database',
+    ],
+    'all frames are committed, and by then nothing was, so nothing is said of it',
+  )
 })
 
 test('conflicts with other transactions are worth a line only if they last', async () => {

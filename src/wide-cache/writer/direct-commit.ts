@@ -97,12 +97,16 @@ export class DirectCommit {
     } catch (error) {
       this.#backoff = Math.min(BACKOFF_LAST_MS, Math.max(BACKOFF_FIRST_MS, this.#backoff * 2))
       this.#notBefore = now + this.#backoff * (0.5 + random())
+      const kept = frames.filter((frame) => this.#outbox.has(frame)).length
       warnOfFailure(
         logger,
         'direct commit',
         error,
-        `wide-cache: this process keeps ${counted(frames.length, 'frame')} that SQL has not ` +
-          `taken directly: ${messageOf(error)}`,
+        kept > 0
+          ? `wide-cache: this process keeps ${counted(kept, 'frame')} that SQL has not taken ` +
+              `directly: ${messageOf(error)}`
+          : 'wide-cache: this process has not brought its sums of rows to SQL, and will try ' +
+              `again: ${messageOf(error)}`,
         now,
       )
     }

@@ -150,13 +150,13 @@ export class Writer<Row> {
    */
   append(row: Row, recordedAt?: number): void {
     this.#issued++
-    if (this.#closed || !this.#hasRoom()) return this.#drop()
+    if (this.#closed || !this.#hasRoom()) return this.#turnAway()
     let fits: boolean
     try {
       fits = this.#open.append(row)
       if (!fits && this.#open.rowCount > 0) {
         this.#placeSoon(this.#closeFrame())
-        if (!this.#hasRoom()) return this.#drop()
+        if (!this.#hasRoom()) return this.#turnAway()
         fits = this.#open.append(row)
       }
     } catch {
@@ -226,23 +226,35 @@ export class Writer<Row> {
     return this.#open.rowCount > 0 || this.#outbox.makeRoom(this.#open.maxBytes)
   }
 
+  /** Drops a row that comes too late, or for which there is no room. */
+  #turnAway(): void {
+    const { logger, settings } = this.#parts
+    this.#drop()
+    if (this.#ended) {
+      logger.warn(
+        'ended',
+        `wide-cache: rows of "${settings.name}" were appended after close() and are ` +
+          'in no report; append before close()',
+      )
+    } else if (this.#closed) {
+      logger.warn(
+        'closing',
+        `wide-cache: rows of "${settings.name}" were appended during close(), and are dropped ` +
+          'and counted (see ledger().dropped); append before close()',
+      )
+    } else {
+      logger.warn(
+        'full',
+        `wide-cache: rows of "${settings.name}" are dropped and counted (see ledger().dropped): ` +
+          'this process holds maxOutboxBytes that neither cache nor database has confirmed',
+      )
+    }
+  }
+
   #drop(): void {
     this.#dropped++
     this.#droppedAt = this.#parts.environment.clock.elapsed()
     this.#numbering.drop(1, this.#open.rowCount > 0 || this.#outbox.size > 0)
-    if (this.#ended) {
-      this.#parts.logger.warn(
-        'ended',
-        `wide-cache: rows of "${this.#parts.settings.name}" were appended after close() and are ` +
-          'in no report; append before close()',
-      )
-    } else {
-      this.#parts.logger.warn(
-        'dropped',
-        'wide-cache: rows are dropped and counted (see ledger().dropped): the writer is ' +
-          'closing, or holds maxOutboxBytes',
-      )
-    }
     this.#upkeep.tickSoon()
   }
 
@@ -310,9 +322,9 @@ export class Writer<Row> {
       this.#parts.logger.warn(
         'lost',
         `wide-cache: "${this.#parts.settings.name}" closed with ` +
-          `${counted(report.lost, 'row')} that neither ` +
-          'cache nor database took during close(): lost, unless one of them has taken what it ' +
-          'did not answer for',
+          `${counted(report.lost, 'row')} that neither a ` +
+          'shared cache nor the database took during close(): lost, unless one of them has ' +
+          'taken what it did not answer for',
       )
     }
     return report
