@@ -288,9 +288,9 @@ export class Namespace {
     // Of several processes of this database that see the foreign mark, one does it.
     if (!(await replaceNamespace(database, id, environment.newId()))) return
     logger.error(
-      'wide-cache: another database uses the cache keys of this one (this one is a copy, or was ' +
-        'restored from a backup); this database takes new keys, and what its processes have in ' +
-        'the cache they commit themselves; nothing is to be done',
+      'wide-cache: another database uses the cache keys of this one (one is a copy of the other, ' +
+        'or this one was restored from a backup); this database takes new keys, and what its ' +
+        'processes have in the cache they commit themselves; nothing is to be done',
     )
   }
 }
