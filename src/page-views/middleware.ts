@@ -117,10 +117,10 @@ export function pageViews<Subject>(
     logger.warnOnce(
       'forwarded',
       headers['x-forwarded-for'] !== undefined
-        ? 'wide-cache: X-Forwarded-For arrives, but "trust proxy" is off, so all visitors ' +
-            `behind a proxy count as one; ${set}`
-        : 'wide-cache: Forwarded arrives, but "trust proxy" is off, so all visitors behind a ' +
-            'proxy count as one; Express reads X-Forwarded-For ' +
+        ? 'wide-cache: X-Forwarded-For arrives, but "trust proxy" is off, so visitors behind ' +
+            `a proxy who have the same user agent count as one; ${set}`
+        : 'wide-cache: Forwarded arrives, but "trust proxy" is off, so visitors behind a proxy ' +
+            'who have the same user agent count as one; Express reads X-Forwarded-For ' +
             `only: let the proxy send that, and ${set}`,
     )
   }
@@ -131,7 +131,7 @@ export function pageViews<Subject>(
       logger.warnOnce(
         'trust proxy',
         'wide-cache: "trust proxy" is true, so that anyone can pass for any number of ' +
-          'visitors by sending X-Forwarded-For; ' +
+          'visitors by sending X-Forwarded-For, unless a proxy replaces it; ' +
           'set it to the number of proxies in front of the site or to their addresses, as in ' +
           'app.set("trust proxy", 1)',
       )
