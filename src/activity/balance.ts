@@ -54,8 +54,9 @@ export async function watchBalance(
   const why = whyUnbalanced(balance)
   if (why) {
     logger.error(
-      `wide-cache: the books of "${name}" do not balance: ${why}; somebody or something has ` +
-        'changed the tables beside wide-cache; "wide-cache certificate" tells which days differ',
+      `wide-cache: the books of "${name}" do not balance: ${why}; look for what has changed the ` +
+        'tables beside wide-cache, and report a bug if nothing has; "wide-cache certificate" ' +
+        'tells which days differ',
     )
   } else {
     logger.info(`wide-cache: the books of "${name}" balance again`)

@@ -148,8 +148,9 @@ export class Recounts {
     this.#logger.error(
       `wide-cache: rows and sums of "${this.#name}" differ: of the layer that began at ` +
         `${new Date(layer.second * 1000).toISOString()}, activities has ${layer.rows} visits and ` +
-        `activity_seconds ${layer.views}; somebody or something has changed the tables beside ` +
-        'wide-cache; more of this day are not logged, "wide-cache certificate" counts them',
+        `activity_seconds ${layer.views}; look for what has changed the tables beside ` +
+        'wide-cache, and report a bug if nothing has; more of this day are not logged, ' +
+        '"wide-cache certificate" counts them',
     )
   }
 }
