@@ -87,6 +87,25 @@ test("a step of the process's clock ends the agreement only", async () => {
   }
 })
 
+test('where both clocks leap, the host may have slept, and the log says so', async () => {
+  for (const [wall, database, said] of [
+    [7_200_000, 7_200_000, /: this host slept, or the .* clocks stepped by 7200 s/],
+    [7_200_000, 3_600_000, /: the database's clock stepped by 3600 s/],
+    [-7_200_000, -7_200_000, /: the database's clock stepped by -7200 s/],
+  ] as const) {
+    const { time, read, pass, log } = bench()
+    await read()
+    pass(60_000)
+    time.wall += wall
+    time.database += database
+    await read()
+    assert.match(
+      log.lines.find((line) => /stepped/.test(line))!,
+      said,
+    )
+  }
+})
+
 test('clocks that are more than ten minutes apart never agree, however steady', async () => {
   for (const [apart, agreed] of [
     [600_000, 50_000],

@@ -181,8 +181,14 @@ export class ClockWatch {
     if (database < 0) this.#wentBackAt = reading.answered
     const isFar = this.#areFarApart(reading)
     if (database !== 0 || wall !== 0 || isFar) this.#agreedSince = reading.answered
-    if (database !== 0) this.#say("the database's clock", database)
-    if (wall !== 0) this.#say("this process's clock", wall)
+    const roundTrips = reading.answered - reading.asked + (last ? last.answered - last.asked : 0)
+    if (database > 0 && wall > 0 && Math.abs(database - wall) <= LEAST_STEP_MS + roundTrips) {
+      // Seen from the monotonic clock, which stands still while a machine sleeps.
+      this.#say("this host slept, or the database's and this process's clocks", wall)
+    } else {
+      if (database !== 0) this.#say("the database's clock", database)
+      if (wall !== 0) this.#say("this process's clock", wall)
+    }
   }
 
   /** Says in the log how far the clocks are apart, and whether that is too far to remove data. */
