@@ -1,12 +1,15 @@
 /** Sites that keep sums alone, through the public entry points. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SILENT } from '../support/logger.js'
+import { systemClock } from '../support/clock.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { BurstLogger, SILENT } from '../support/logger.js'
 import { inWindow, SHORT_LAYERS } from './in-window.fixture.js'
 import { createActivity } from './site-activity.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import type { ActivityOptions } from './options.js'
+import { activitySettings, type ActivityOptions } from './options.js'
+import { VisitRetention } from './visit-retention.js'
 
 const DAY_MS = 86_400_000
 test('with keep: "sums" all figures are there, and no visit is stored', async () => {
@@ -62,6 +65,41 @@ test('with keep: "sums" all figures are there, and no visit is stored', async ()
   assert.equal(await rowsIn(), 3)
   assert.equal((await last.certificate(day)).keep, 'rows')
   assert.equal((await last.certificate(day)).pageViews, 9)
+  await last.close()
+  await database.close()
+})
+
+test('a process learns that another one has given another keep after it', async () => {
+  const database = sqlite(':memory:')
+  const options = { cache: memory(), database, collect: false, logger: SILENT } as const
+  const last = createActivity({ ...options, keep: 'rows' })
+  await last.migrate()
+  for (const [keep, lines] of [
+    [
+      'sums',
+      [
+        'wide-cache: another process has given the option "keep" of "activity" as "rows" after ' +
+          'this one, which has "sums"; all processes go by the last, so give all the same',
+      ],
+    ],
+    ['rows', []],
+    [undefined, []],
+  ] as const) {
+    const log = keptLog()
+    const retention = new VisitRetention({
+      ...activitySettings({ ...options, keep }),
+      clock: systemClock,
+      logger: new BurstLogger(log, () => 0),
+    })
+    for (let i = 0; i < 2; i++) {
+      await retention.removeOld(database, {
+        name: 'activity',
+        now: Date.now(),
+        directSeconds: 75,
+      } as never)
+    }
+    assert.deepEqual(log.lines, lines)
+  }
   await last.close()
   await database.close()
 })

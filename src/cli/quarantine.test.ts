@@ -112,6 +112,19 @@ describe('quarantine', () => {
     ])
   })
 
+  test('list has the oldest thousand frames, and says that there are more', async () => {
+    await database.query(
+      'WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < 998) ' +
+        'INSERT INTO wide_cache_quarantine (name, writer, sequence, piece, row_count, reason, ' +
+        "bytes, created_at) SELECT name, writer, n + sequence, 0, row_count, 'copy', bytes, " +
+        "created_at FROM wide_cache_quarantine, numbers WHERE name = 'own'",
+    )
+    const { printed, lines } = await run({ verb: 'list' })
+    assert.deepEqual(lines, ['wide-cache: only the oldest 1,000 are listed; there are more'])
+    assert.equal(printed.split('\n').length, 1_002)
+    await database.query("DELETE FROM wide_cache_quarantine WHERE reason = 'copy'")
+  })
+
   test('show tells of a frame and its rows, and prints nothing that a terminal obeys', async () => {
     const [[visit = 0], [hit = 0], [own = 0]] = await Promise.all([
       ids('activity'),

@@ -58,25 +58,40 @@ test('quotes that an env file has left are no part of the URL', () => {
 })
 
 test("another library's DATABASE_URL is ignored, with one warning that says what to set", () => {
-  for (const url of [
-    'postgres://u:s3cret@h/d',
-    'postgresql://u:s3cret@h/d',
-    'mongodb+srv://u:s3cret@h',
-    'file:./dev.db',
-    'jdbc:mysql://u:s3cret@h/d',
-    's3cret',
-  ]) {
+  for (const [url, what] of [
+    ['postgres://u:s3cret@h/d', 'a postgres: URL'],
+    ['postgresql://u:s3cret@h/d', 'a postgresql: URL'],
+    ['mongodb+srv://u:s3cret@h', 'a mongodb+srv: URL'],
+    ['file:./dev.db', 'a file: URL'],
+    ['jdbc:mysql://u:s3cret@h/d', 'a jdbc: URL'],
+    ['s3cret', 'no URL'],
+  ] as const) {
     const log = keptLog()
     for (let times = 0; times < 2; times++) {
       const { database, owned } = openDatabase(undefined, log, { DATABASE_URL: url })
       assert.deepEqual([database.dialect, owned], ['sqlite', true])
     }
     assert.equal(log.lines.length, 1, url)
-    assert.match(
-      log.lines[0]!,
-      /^wide-cache: DATABASE_URL is .*\.\/wide-cache\.db.* WIDE_CACHE_DATABASE_URL/,
-    )
+    assert(log.lines[0]!.startsWith(`wide-cache: DATABASE_URL is ${what}, which wide-cache does`))
+    assert.match(log.lines[0]!, /\.\/wide-cache\.db.* WIDE_CACHE_DATABASE_URL/)
     assert.doesNotMatch(log.lines[0]!, /s3cret/)
+  }
+})
+
+test('where there are several processes, a database that is not named earns a warning', () => {
+  for (const [env, isWarned] of [
+    [{ NODE_ENV: 'production' }, true],
+    [{ WIDE_CACHE_SERVERS: 'localhost' }, true],
+    [{ MEMCACHE_SERVERS: 'localhost' }, true],
+    [{ MEMCACHE_SERVERS: 'localhost', DATABASE_URL: 'sqlite::memory:' }, false],
+    [{ NODE_ENV: 'development' }, false],
+  ] as const) {
+    const log = keptLog()
+    openDatabase(undefined, log, env)
+    assert.equal(
+      log.matching(/no database is named, so rows go to \.\/wide-cache\.db .*DATABASE_URL/).length,
+      isWarned ? 1 : 0,
+    )
   }
 })
 

@@ -2,11 +2,18 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database, SqlRow } from '../database/database.js'
 import { HOUR_MS } from '../support/clock.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
 import { engineSettings } from './engine-settings.js'
 import type { HitsSettings } from './options.js'
 
 const NOW = Date.UTC(2026, 0, 2, 12)
+
+const SETTINGS = {
+  name: 'threads',
+  gridName: 'hits.threads',
+  keepSeconds: 60,
+} as unknown as HitsSettings
 
 /** A database with old hours, and with more old viewings than one call removes, or with none. */
 function database(hasViewings: boolean) {
@@ -24,13 +31,8 @@ function database(hasViewings: boolean) {
 }
 
 test('old hours are removed in each run, however many viewings are old', async () => {
-  const settings = {
-    name: 'threads',
-    gridName: 'hits.threads',
-    keepSeconds: 60,
-  } as unknown as HitsSettings
   const { removeOld } = engineSettings(
-    settings,
+    SETTINGS,
     () => assert.fail('it removes'),
     new BurstLogger(SILENT, () => 0),
   )
@@ -40,4 +42,22 @@ test('old hours are removed in each run, however many viewings are old', async (
     assert.equal(removed.hours, 1)
     assert.equal(removed.viewings > 1, hasViewings)
   }
+})
+
+test('the log says when hits cannot be added up, and when they can again', async () => {
+  const log = keptLog()
+  let fails = true
+  const map = {
+    async process() {
+      if (fails) throw new Error('away')
+    },
+  }
+  const { afterRun } = engineSettings(SETTINGS, () => map as never, new BurstLogger(log, () => 0))
+  await afterRun!({} as never, {} as never)
+  fails = false
+  await afterRun!({} as never, {} as never)
+  assert.deepEqual(log.lines, [
+    'wide-cache: processing the hits "threads" failed and will be tried again: away',
+    'wide-cache: processing hits again',
+  ])
 })

@@ -5,6 +5,7 @@ import { memory } from '../cache/memory.js'
 import { PAIRS } from '../counters/pairs.fixture.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { cutOff, expresses } from '../support/http.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { SILENT } from '../support/logger.js'
 import { createHits } from './item-hits.js'
 import { hitsSuite } from './hits.suite.js'
@@ -27,6 +28,27 @@ test('close() closes what hits have opened, twice if called twice, and nothing e
   )
   assert.equal(await cache.get('key'), undefined)
   await Promise.all([cache.close(), database.close()])
+})
+
+test('a cache of this process alone is warned of in production, once', async () => {
+  const before = process.env['NODE_ENV']
+  process.env['NODE_ENV'] = 'production'
+  const log = keptLog()
+  try {
+    await createHits({
+      name: 'own',
+      cache: 'memory:',
+      database: 'sqlite::memory:',
+      logger: log,
+    }).close()
+  } finally {
+    if (before === undefined) delete process.env['NODE_ENV']
+    else process.env['NODE_ENV'] = before
+  }
+  assert.equal(
+    log.matching(/the cache is memory:.* would count the hits of one viewer several times/).length,
+    1,
+  )
 })
 
 test('metrics tell of the grid and of the map, each series once, and of no item', async () => {

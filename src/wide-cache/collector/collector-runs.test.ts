@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { runCronOnVirtualTime, wallRead } from '../../../test/simulated-world/cron.js'
+import { DatabaseError } from '../../database/database.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
 import { flushPromises, ManualClock } from '../../support/manual-clock.fixture.js'
@@ -120,6 +121,20 @@ test('a run far from the next that fails gives the lease back, and recounts noth
   await clock.advance(1_000)
   assert.deepEqual(done, ['asks for the lease', 'drains', 'gives it back'])
   assert.match(log.lines.join(), /collecting "test" failed and will be tried again: away/)
+  await collector.end()
+})
+
+test('a run whose database commits nothing any more leaves the work to others', async () => {
+  const { clock, world, log, collector } = bench(EACH_MINUTE)
+  world.draining = Promise.reject(
+    new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', 'a procedure has committed'),
+  )
+  world.draining.catch(() => undefined)
+  await clock.advance(61_000)
+  assert.deepEqual(log.lines, [
+    'wide-cache: collecting "test" failed and is left to other processes: ' +
+      'a procedure has committed',
+  ])
   await collector.end()
 })
 

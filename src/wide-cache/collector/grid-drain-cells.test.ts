@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { CacheError } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
-import { SILENT, BurstLogger } from '../../support/logger.js'
+import { keptLog } from '../../support/kept-log.fixture.js'
+import { BurstLogger } from '../../support/logger.js'
 import { flushPromises, ManualClock } from '../../support/manual-clock.fixture.js'
 import { Grid } from '../grid.js'
 import type { CommitOptions } from '../ledger/ledger.js'
@@ -19,7 +20,7 @@ const NEWEST = grid.layers.at(NOW) - DRAIN_AFTER_LAYERS
 
 /** A drain whose deletions end when told, and whose reading of cells takes `readMs`. */
 function bench() {
-  const clock = new ManualClock(NOW)
+  const [clock, log] = [new ManualClock(NOW), keptLog()]
   const cache = memory()
   const { getMany } = cache
   const world = {
@@ -28,6 +29,8 @@ function bench() {
     cellsRead: 0,
     /** Whether the cache gives no answer. */
     isSilent: false,
+    /** What SQL keeps that is no frame. */
+    kept: [] as Buffer[],
     deletions: [] as { key: string; done: () => void; fail: (error: Error) => void }[],
   }
   const drain = new GridDrain(
@@ -48,7 +51,7 @@ function bench() {
       database: {} as never,
       ledger: {
         raise: async () => undefined,
-        keepForeign: async () => undefined,
+        keepForeign: async (pieces: readonly Buffer[]) => void world.kept.push(...pieces),
         commit: async (frames: readonly unknown[], _: CommitOptions) => ({
           committed: frames.length,
           duplicate: 0,
@@ -59,7 +62,7 @@ function bench() {
       published: { ttlMs: Infinity, publish: async () => undefined },
       watch: world as never,
       clock,
-      logger: new BurstLogger(SILENT, clock.elapsed),
+      logger: new BurstLogger(log, clock.elapsed),
       settings: {
         drainAfterLayers: DRAIN_AFTER_LAYERS,
         cellTtlSeconds: CELL_TTL_SECONDS,
@@ -71,6 +74,7 @@ function bench() {
   )
   return {
     clock,
+    log,
     world,
     young: drain.young,
     put: (layer: number, cell: Buffer) => cache.set(grid.keys.cell(layer, 0), cell, 60),
@@ -97,6 +101,21 @@ test('a drain ends when the cells that it has emptied are deleted', async () => 
   )
   assert.deepEqual([report.committed, isOver], [1, false])
   world.deletions[0]!.fail(new CacheError('CACHE_TIMEOUT', 'no answer'))
+  await draining
+  await close()
+})
+
+test('bytes that are no frame come to SQL, and the log says so', async () => {
+  const { log, world, put, drain, close } = bench()
+  await put(NEWEST, Buffer.from('foreign'))
+  const draining = drain()
+  await flushPromises()
+  assert.deepEqual(world.kept.map(String), ['foreign'])
+  assert.deepEqual(log.lines, [
+    'wide-cache: a cell held bytes that are no frame of its kind; they are kept in ' +
+      'wide_cache_quarantine',
+  ])
+  world.deletions[0]!.done()
   await draining
   await close()
 })

@@ -26,7 +26,7 @@ function stateOf(grid: Grid, toDrain: 0 | 1 = 1): GridState {
 
 /** Drains of the grids that SQL has, with empty cells. Notes what they do, in order. */
 function bench(...states: GridState[]) {
-  const clock = new ManualClock(NOW)
+  const [clock, log] = [new ManualClock(NOW), keptLog()]
   const done: string[] = []
   const world = {
     states,
@@ -46,6 +46,8 @@ function bench(...states: GridState[]) {
     /** Moments up to which SQL has all rows of a grid, as they were recorded. */
     completeTo: [] as number[],
     unanswered: undefined as string | undefined,
+    /** What a look at the marks throws. */
+    lookFails: undefined as Error | undefined,
   }
   const record = {
     grid: states[0]?.grid,
@@ -79,6 +81,7 @@ function bench(...states: GridState[]) {
     cache: {
       async looked() {
         done.push('looks at the marks')
+        if (world.lookFails) throw world.lookFails
         return { namespace: world.namespace, cache }
       },
       namespace: {
@@ -89,7 +92,7 @@ function bench(...states: GridState[]) {
     } as never,
     database: {} as never,
     clock,
-    logger: new BurstLogger(keptLog(), clock.elapsed),
+    logger: new BurstLogger(log, clock.elapsed),
     watch: {
       now: async () => clock.now(),
       recent: async () => clock.now(),
@@ -115,7 +118,7 @@ function bench(...states: GridState[]) {
     published: { publish: async () => undefined, ttlMs: Infinity },
     record: record as never,
   })
-  return { clock, done, world, record, nameDrain, close: () => cache.close() }
+  return { clock, log, done, world, record, nameDrain, close: () => cache.close() }
 }
 
 const STEADY = { steady: true }
@@ -128,6 +131,18 @@ test('a run after one that failed takes no grid as known', async () => {
   assert.deepEqual(done, FIRST)
   await assert.rejects(nameDrain.drain(STEADY), /away/)
   assert.deepEqual(done, [...FIRST, ...FIRST])
+  await close()
+})
+
+test('while the cache does not answer, its cells wait, and the log says so', async () => {
+  const { log, world, nameDrain, close } = bench(stateOf(gridOf(1)))
+  world.lookFails = new CacheError('CACHE_TIMEOUT', 'no answer')
+  const { unanswered } = await nameDrain.drain()
+  assert.equal(unanswered, 1)
+  assert.deepEqual(log.lines, [
+    'wide-cache: the cache does not answer the collector (no answer); its cells are waited for, ' +
+      'then left to their writers',
+  ])
   await close()
 })
 
