@@ -1,4 +1,8 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import type { Express, Request, RequestHandler } from 'express'
 import request from 'supertest'
@@ -13,6 +17,7 @@ import { packedPairs, unpackPair } from './packed-dimensions.js'
 import { referrerHost } from './dimensions/referrer-host.js'
 import { activityMiddleware } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 
 interface Counted {
   identity: string | undefined
@@ -494,6 +499,46 @@ for (const [name, express] of expresses) {
       assert.equal(it.log.lines.length, warning ? 1 : 0, `${way}: ${it.log.lines.join('\n')}`)
       if (warning) assert.match(it.log.lines[0]!, warning, way)
     }
+  })
+
+  test(`${name}: behind a Unix socket visits have no visitor, and the log says so`, async (t) => {
+    const it = site()
+    const folder = temporaryFolder('socket')
+    const server = it.app.listen(join(folder, 'site.sock'))
+    t.after(() => {
+      server.close()
+      removeFolder(folder)
+    })
+    await once(server, 'listening')
+    for (let i = 0; i < 2; i++) {
+      const asked = get({
+        socketPath: join(folder, 'site.sock'),
+        headers: { 'user-agent': BROWSER, accept: 'text/html' },
+      })
+      const [response] = (await once(asked, 'response')) as [IncomingMessage]
+      await text(response)
+    }
+    await eventually('2 counted', () => it.counted.length > 1)
+    assert.deepEqual(it.counted, Array(2).fill({ identity: undefined, page: '/' }))
+    assert.deepEqual(it.log.lines, [
+      'wide-cache: a request has no IP address (a Unix socket?); the visit counts without a ' +
+        'visitor; set "trust proxy" in Express, or say who the visitor is',
+    ])
+  })
+
+  test(`${name}: a visit whose address Express cannot tell is not counted`, async () => {
+    const fails = () => {
+      throw new RangeError('secret')
+    }
+    const it = site({}, (app) => app.set('trust proxy', fails))
+    const forwarded = { 'x-forwarded-for': '198.51.100.7' }
+    for (let i = 0; i < 2; i++) await browse(it.app, '/', forwarded)
+    await eventually('a line is logged', () => it.log.lines.length > 0)
+    assert.deepEqual(it.counted, [])
+    assert.deepEqual(it.log.lines, [
+      'wide-cache: a visit could not be looked at (an error of class RangeError); it is not ' +
+        'counted',
+    ])
   })
 
   test(`${name}: the visitor's address is what the site says it is, however it does`, async () => {
