@@ -13,6 +13,7 @@ export interface Node {
   readonly id?: Node
   readonly init?: Node | null
   readonly left?: Node
+  readonly right?: Node
   readonly test?: Node | null
   readonly update?: Node | null
   readonly consequent?: Node | readonly Node[]
