@@ -1,6 +1,7 @@
 /**
  * The world of the chaos: memcached servers that all share, a MariaDB with three databases, one of
- * them a copy of another, an SQLite file, the machines of four sites with their processes, and the network routes between them.
+ * them a copy of another, an SQLite file, the machines of four sites with their processes, and the
+ * network routes between them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -19,8 +20,8 @@ const MEMCACHED_SERVERS = 3
 const USER = 'site'
 
 /**
- * The places for processes, which collect each so many seconds. Sites have the same names of wide caches, and the same memcached
- * servers.
+ * The places for processes, which collect each so many seconds. Sites have the same names of wide
+ * caches, and the same memcached servers.
  */
 const SLOTS = [
   { site: 'production', machine: 'a', records: true, collects: 1 },
