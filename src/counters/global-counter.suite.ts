@@ -17,6 +17,7 @@ import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/f
 
 const MAX = Number.MAX_SAFE_INTEGER
 const PROPERTY_RUNS = 30
+const STORM = 20_000
 const SEEDS = [1, 2, 3]
 
 export function globalCounterSuite(
@@ -70,6 +71,18 @@ export function globalCounterSuite(
       Array.from({ length: 800 }, (_, i) => i + 1),
     )
     assert.equal(await counters[0]!.get(), 800)
+  })
+
+  it('all calls of a storm are answered, each with its own value, in their order', async (site) => {
+    const counter = open(site)
+    await counter.increment()
+    // More than a memcached server has in flight.
+    const values = await Promise.all(
+      Array.from({ length: STORM }, (_, i) => counter.increment(1 + (i % 3))),
+    )
+    let expected = 1
+    for (const [i, value] of values.entries()) assert.equal(value, (expected += 1 + (i % 3)))
+    assert.equal(await counter.get(), expected)
   })
 
   it('law: cache losses repeat no value, and the number is the acknowledged sum', async (site) => {

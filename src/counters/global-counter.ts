@@ -52,6 +52,13 @@ const RECENT_MS = 1_000
 /** Losses in the cache that one increment goes through. */
 const MAX_LOSSES = 100
 
+/** What one call adds to the number in the cache, and what that comes to. */
+interface Addition {
+  readonly generation: Generation
+  readonly delta: number
+  value: number | 'refused' | undefined
+}
+
 /** {@link GlobalCounter}, in an environment that tests may own. */
 export class GlobalCounterIn {
   readonly #connections: Connections
@@ -67,6 +74,8 @@ export class GlobalCounterIn {
   readonly #persisted: Shared<number>
   #opening: Promise<unknown> | undefined
   readonly #inSql: Gather<number, number>
+  /** The cache takes a bounded number of requests at once. */
+  readonly #inCache: Gather<Addition, void>
   /** The greatest value this process knows of. */
   #reached = 0
 
@@ -98,6 +107,7 @@ export class GlobalCounterIn {
       ([delta]) => this.#countInSql(delta!),
       () => 1,
     )
+    this.#inCache = new Gather('increments', (items) => this.#addAll(items), fitInCache)
   }
 
   /**
@@ -158,7 +168,7 @@ export class GlobalCounterIn {
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
       const newest = this.#newest()
       const generation = await newest
-      const value = generation && (await this.#add(generation, delta))
+      const value = generation && (await this.#added(generation, delta))
       if (value === 'refused') return this.#inSql.add(delta)
       let opened: number | undefined
       if (generation === undefined || value === undefined) {
@@ -194,7 +204,24 @@ export class GlobalCounterIn {
     )
   }
 
-  /** The new number in the cache, or `undefined` if the cache has none. */
+  /** The new number in the cache, which is the caller's own; `undefined`: the cache has none. */
+  async #added(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
+    const item: Addition = { generation, delta, value: undefined }
+    await this.#inCache.add(item)
+    return item.value
+  }
+
+  /** Adds what several calls add, in their order, to the number of one generation. */
+  async #addAll(items: readonly Addition[]): Promise<void> {
+    const { generation } = items[0]!
+    const sum = items.reduce((total, { delta }) => total + delta, 0)
+    let value = await this.#add(generation, sum)
+    for (const item of items.toReversed()) {
+      item.value = value
+      if (typeof value === 'number') value -= item.delta
+    }
+  }
+
   async #add(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
     try {
       return await this.#cache.increment(generation.key, delta)
@@ -288,6 +315,16 @@ export class GlobalCounter extends GlobalCounterIn {
   constructor(options: GlobalCounterOptions) {
     super(options, systemEnvironment)
   }
+}
+
+/** How many of several additions the cache is asked for at once. */
+function fitInCache(items: readonly Addition[]): number {
+  const { generation } = items[0]!
+  let sum = 0
+  const end = items.findIndex(
+    (item) => item.generation.number !== generation.number || (sum += item.delta) > MAX_CACHE_DELTA,
+  )
+  return end === -1 ? items.length : Math.max(1, end)
 }
 
 function chanceOf(value: unknown): number {
