@@ -12,7 +12,7 @@ import type { Grid } from './grid.js'
 export interface DrainHint {
   /**
    * The drained layers above `after` and up to `to` have been read by this collector: it names all
-   * writers of whom it has found a frame there.
+   * writers whose frames it has found there.
    */
   readonly after: number
   readonly to: number
@@ -32,18 +32,41 @@ const SEQUENCE_BYTES = 6
 const ENTRY_BYTES = WRITER_BYTES + SEQUENCE_BYTES
 const HEADER_BYTES = 2 * LAYER_BYTES
 
+/** A frame that its writer holds, with the layer in which it was placed, if it was. */
+interface Held {
+  readonly writer: string
+  readonly sequence: number
+  readonly layer: number | undefined
+}
+
 /**
- * Tells whether a frame that was placed in `layer` is in no cell any more, nor in SQL. Also `true`
- * for a frame that has come while an earlier one of its writer has not.
+ * Returns the frames that are in no cell any more, nor in SQL, of all that a process holds, in the
+ * order of their numbers. Some behind the first may have come. `isSure`: the hint tells of all
+ * frames in the layers up to `to`. It does not where the first frame that has not come is in none
+ * of these layers: those behind it may have come.
  */
-export function isMissing(
+export function missingIn<Frame extends Held>(
   { after, to, prefixes }: DrainHint,
-  { writer, sequence }: { readonly writer: string; readonly sequence: number },
-  layer: number,
-): boolean {
-  if (layer > to) return false
-  const prefix = prefixes.get(writer)
-  return prefix === undefined ? layer > after : sequence > prefix
+  held: Iterable<Frame>,
+): { missing: Frame[]; isSure: boolean } {
+  const missing: Frame[] = []
+  let isSure = true
+  /** Whether the first frame behind the prefix is missing, by writers that are named. */
+  const begins = new Map<string, boolean>()
+  for (const frame of held) {
+    const { writer, sequence, layer } = frame
+    const prefix = prefixes.get(writer)
+    const isDrained = layer !== undefined && layer <= to
+    if (prefix === undefined) {
+      if (isDrained && layer > after) missing.push(frame)
+    } else if (sequence > prefix) {
+      if (!begins.has(writer)) begins.set(writer, isDrained)
+      if (!isDrained) continue
+      if (begins.get(writer)) missing.push(frame)
+      else isSure = false
+    }
+  }
+  return { missing, isSure }
 }
 
 /** Publishes a hint. Resolves when the cache has it, or does not take it. */

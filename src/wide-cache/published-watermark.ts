@@ -22,7 +22,7 @@ const PUBLISHED = /^(\d{1,15})( ended)?$/
  * tells that a collector is alive: it lives in the cache for as long as the lease of the collector
  * that has published it.
  *
- * It is a hint. A wrong value delays frames by {@link MAX_AHEAD_MS} at most, and then their writers
+ * No count relies on it. A wrong value delays frames by {@link MAX_AHEAD_MS} at most, and then their writers
  * commit them.
  */
 export class PublishedWatermark {

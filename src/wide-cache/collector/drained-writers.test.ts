@@ -54,6 +54,13 @@ test('it names the thousand that came last', () => {
   assert.equal(writers.hint.prefixes.size, MAX_WRITERS)
 })
 
+test('what was noted before another process has drained is forgotten', () => {
+  const { writers, drain } = bench()
+  writers.begin(10)
+  writers.note(new Map([['a', 5]]))
+  assert.deepEqual(drain(1_000, 1_001), { after: 1_000, named: {} })
+})
+
 test('what is noted before a rise that fails is named after the next', () => {
   const { writers, drain } = bench()
   writers.begin(10)

@@ -1,7 +1,7 @@
 import { type DrainHint, MAX_WRITERS } from '../drain-hint.js'
 import type { Layers } from '../layers.js'
 
-/** Time for which a writer is named of whom no frame comes: longer than any holds a frame. */
+/** Time for which a writer is named after its last frame: longer than most hold a frame. */
 const NAMED_SECONDS = 120
 
 /**
@@ -30,6 +30,7 @@ export class DrainedWriters {
   /** Begins a drain above `watermark`. What others have drained meanwhile is not known. */
   begin(watermark: number): void {
     if (watermark === this.#to) return
+    this.#noted.clear()
     this.#known.clear()
     this.#after = this.#to = watermark
   }

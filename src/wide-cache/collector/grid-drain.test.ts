@@ -5,11 +5,16 @@ import { memory } from '../../cache/memory.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
+import { readHint } from '../drain-hint.js'
+import { FIRST_HEADER } from '../frame.fixture.js'
+import { type Frame, HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame } from '../frame.js'
 import { Grid } from '../grid.js'
+import type { CommitOptions } from '../ledger/ledger.js'
 import { newReport } from './drain-report.js'
 import { type DrainParts, GridDrain } from './grid-drain.js'
 
 const DAY_MS = 86_400_000
+const STAMP = 7
 
 const NOW = 1_700_000_000_000
 const grid = new Grid(Buffer.alloc(16, 1), { width: 1, layerSeconds: 1 })
@@ -51,12 +56,12 @@ function bench(parts: Partial<DrainParts> = {}) {
       clock,
       logger: new BurstLogger(keptLog(), clock.elapsed),
       settings: { drainAfterLayers: 2, cellTtlSeconds: 3_600, maxCommitRows: 1_000 },
-      stamp: 7,
+      stamp: STAMP,
       ...parts,
     },
     grid,
   )
-  return { drain, asked, silent, done, clock, close: () => cache.close() }
+  return { cache, drain, asked, silent, done, clock, close: () => cache.close() }
 }
 
 test("no clock that leaps has a drain look at a month's cells", async () => {
@@ -82,6 +87,68 @@ test('the watermark is published before a cell is read, and again in a long drai
     'reads',
   ])
   assert.equal(done.at(-1), 'raises')
+  await close()
+})
+
+/** A drain of cells that each hold a frame of their own writer. */
+function benchOfFrames() {
+  const cells = new Map<string, Buffer>()
+  const commits: string[] = []
+  const bed = bench({
+    ledger: {
+      commit: async (frames: readonly Frame[], { raise }: CommitOptions) => {
+        // Before this ends, nothing says so.
+        commits.push(`hint ${(await readHint(bed.cache, grid))?.to ?? 'none'}`)
+        if (raise) commits.push(`raises to ${raise.to}`)
+        const prefixes = new Map(frames.map(({ writer, sequence }) => [writer, sequence]))
+        return { committed: frames.length, duplicate: 0, quarantined: 0, prefixes }
+      },
+      raise: async () => undefined,
+    } as never,
+  })
+  const { getMany } = bed.cache
+  bed.cache.getMany = async (keys, onUnanswered) => {
+    await getMany(keys, onUnanswered)
+    const found = keys.flatMap((key) => {
+      const value = cells.get(key)
+      return value ? [[key, value] as const] : []
+    })
+    return new Map(found)
+  }
+  const put = (layer: number, writer: number): void => {
+    const id = Buffer.alloc(16, writer)
+    const bytes = Buffer.alloc(HEADER_BYTES + ROW_LENGTH_BYTES)
+    const header = { ...FIRST_HEADER, writer: id.toString('hex'), sequence: 4, rowCount: 1 }
+    sealFrame(bytes, header, id, STAMP)
+    cells.set(grid.keys.cell(layer, 0), bytes)
+  }
+  const hint = async () => {
+    const { after, to, prefixes } = (await readHint(bed.cache, grid))!
+    return [after, to, [...prefixes].map(([writer, prefix]) => [writer.slice(0, 2), prefix])]
+  }
+  return { ...bed, put, hint, commits }
+}
+
+test('after its commit a drain tells of whom it has found frames, and in which layers', async () => {
+  const { drain, put, hint, commits, silent, close } = benchOfFrames()
+  const newest = PRESENT - 2
+  put(newest - 1, 0xaa)
+  put(newest, 0xbb)
+  silent.add(grid.keys.cell(newest, 0))
+  await drain.drain(NOW, newest - 2, undefined, newReport())
+  assert.deepEqual(commits, ['hint none', `raises to ${newest - 1}`])
+  const found = [
+    ['aa', 4],
+    ['bb', 4],
+  ]
+  // Its layer is not drained: what it holds beside is not known.
+  assert.deepEqual(await hint(), [newest - 2, newest - 1, found])
+  silent.clear()
+  await drain.drain(NOW, newest - 1, undefined, newReport())
+  assert.deepEqual(await hint(), [newest - 2, newest, found])
+  put(newest + 8, 0xcc)
+  await drain.drain(NOW + 8_000, newest + 5, undefined, newReport())
+  assert.deepEqual(await hint(), [newest + 5, newest + 8, [['cc', 4]]], 'others have drained')
   await close()
 })
 

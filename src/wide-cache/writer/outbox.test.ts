@@ -57,6 +57,18 @@ test('past its bound it drops the oldest frames that wait in their cells, and no
   assert.deepEqual(sequences(box), [0, 2])
 })
 
+test('a frame that its cell has lost makes no room until another cell has it', () => {
+  const lost = frame(0, true)
+  const box = outbox(5000, [lost, frame(1)])
+  box.miss(lost)
+  assert.equal(lost.layer, undefined)
+  assert.equal(box.makeRoom(4000), false)
+  assert.deepEqual(sequences(box), [0, 1])
+  box.acknowledge(lost, 7)
+  assert.equal(box.makeRoom(4000), true)
+  assert.deepEqual(sequences(box), [1])
+})
+
 test('what has been removed takes no room, also if it is removed twice', () => {
   const held = frame(0, false, 4000)
   const box = outbox(5000, [held])

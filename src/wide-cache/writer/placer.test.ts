@@ -150,7 +150,7 @@ test('a frame whose layer was passed while it was on its way is placed again abo
   const { place, placer, added, grid } = bench({ answers: 'add', leaps: [7, 7] })
   const state = place()
   await flushPromises()
-  assert.deepEqual([state.placed, placer.down], [true, false])
+  assert.deepEqual([state.placed, state.layer, placer.down], [true, 9, false])
   assert.deepEqual(
     added.map(({ key }) => key),
     [grid.keys.cell(0, 0), grid.keys.cell(9, 1)],

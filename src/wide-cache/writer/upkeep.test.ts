@@ -11,6 +11,8 @@ import { Upkeep } from './upkeep.js'
 
 const GRID = new Grid(Buffer.alloc(16, 7), { width: 2, layerSeconds: 3 })
 
+const WRITER = 'a'.repeat(32)
+
 /** An upkeep of two frames that neither the cache nor SQL has taken. */
 function bench() {
   const clock = new ManualClock(0)
@@ -21,13 +23,16 @@ function bench() {
     why: 'the cache is full',
     onCommit: (): void => undefined,
     onPlace: (_: HeldFrame): void => undefined,
+    /** Whether SQL takes a frame directly. */
+    takes: (_: HeldFrame): boolean => false,
+    prefix: -1,
   }
   const cache = memory()
   const attempts: number[][] = []
   /** The number of hints that were asked for. */
   let looks = 0
   const upkeep = new Upkeep({
-    ledger: { prefixOf: () => Promise.resolve(-1) },
+    ledger: { prefixOf: () => Promise.resolve(world.prefix) },
     compare: async () => undefined,
     sameCache: { apart: false },
     environment: { ...systemEnvironment, clock },
@@ -47,10 +52,11 @@ function bench() {
         return world.why
       },
     } as never,
-    numbering: { hasUnreported: false, idHex: '' } as never,
+    numbering: { hasUnreported: false, idHex: WRITER } as never,
     direct: {
       attempt: async (due: HeldFrame[]) => {
         if (due.length > 0) attempts.push(due.map(({ sequence }) => sequence))
+        for (const frame of due) if (world.takes(frame)) outbox.remove(frame)
       },
       retryNow: () => undefined,
       commit: async () => world.onCommit(),
@@ -58,7 +64,7 @@ function bench() {
     } as never,
     place: async (held) => world.onPlace(held),
   })
-  const frames = [0, 1].map((sequence) => heldFrame(sequence, { writer: 'a'.repeat(32) }))
+  const frames = [0, 1].map((sequence) => heldFrame(sequence, { writer: WRITER }))
   for (const held of frames) {
     outbox.add(held)
     upkeep.begin(held)
@@ -107,7 +113,7 @@ test('what the collector has not found is committed at once, and then placed, on
   await hint({ after: 0, to: 1, prefixes: new Map([[came.writer, 0]]) })
   assert.deepEqual([attempts, placed], [[], []])
   await clock.advance(900)
-  assert.deepEqual([attempts, placed], [[[1]], []])
+  assert.deepEqual([attempts[0], placed], [[1], []])
   await upkeep.commit([lost])
   assert.deepEqual(told, ['the collector has not found them in the cache'])
   await clock.advance(1_000)
@@ -129,4 +135,49 @@ test('a writer asks what has been found only while a layer of its frames is due'
   await hint({ after: 0, to: 1, prefixes: new Map([[frames[0]!.writer, 1]]) })
   await clock.advance(20_000)
   assert.equal(looks(), 4)
+})
+
+test('of frames that are missing the first is committed alone: others may have come', async () => {
+  const { clock, world, outbox, attempts, frames, hint } = bench()
+  world.takes = () => true
+  for (const frame of frames) outbox.acknowledge(frame, 1)
+  await clock.advance(11_900)
+  await hint({ after: 0, to: 1, prefixes: new Map() })
+  await clock.advance(900)
+  assert.deepEqual(attempts, [[0], [1]])
+})
+
+test('SQL is asked first: what an old hint calls missing may have come', async () => {
+  const { clock, world, outbox, attempts, frames, hint } = bench()
+  world.takes = () => true
+  for (const frame of frames) outbox.acknowledge(frame, 1)
+  await clock.advance(11_900)
+  await hint({ after: 0, to: 1, prefixes: new Map() })
+  world.prefix = 0
+  await clock.advance(900)
+  assert.deepEqual(attempts, [[1]])
+})
+
+test('a hint ahead of the present tells of no frame that may yet be drained', async () => {
+  const { clock, outbox, attempts, frames, hint } = bench()
+  const [old, young] = frames as [HeldFrame, HeldFrame]
+  outbox.acknowledge(old, 1)
+  outbox.acknowledge(young, 4)
+  await hint({ after: 0, to: 2 ** 41, prefixes: new Map() })
+  await clock.advance(12_000)
+  assert.deepEqual([attempts.flat().includes(1), old.layer, young.layer], [false, undefined, 4])
+  await hint({ after: 0, to: 4, prefixes: new Map([[WRITER, 0]]) })
+  await clock.advance(9_000)
+  assert.equal(young.layer, undefined, 'it is asked for again when its layer is due')
+})
+
+test('the log names the cache for what it has lost, and not for what nobody has collected', async () => {
+  const { clock, outbox, frames, hint, upkeep, told } = bench()
+  const [lost, waiting] = frames as [HeldFrame, HeldFrame]
+  outbox.acknowledge(lost, 1)
+  outbox.acknowledge(waiting, 30)
+  await hint({ after: 0, to: 1, prefixes: new Map() })
+  await clock.advance(12_000)
+  await upkeep.commit([lost, waiting])
+  assert.match(told[0] ?? '', /^they were in the cache for 60 s/)
 })

@@ -1,7 +1,7 @@
 import type { Cache } from '../../cache/cache.js'
 import type { Timer } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
-import { isMissing, readHint } from '../drain-hint.js'
+import { missingIn, readHint } from '../drain-hint.js'
 import type { GridSettings } from '../grid-options.js'
 import type { GridRecord } from '../ledger/grid-record.js'
 import type { DirectCommit, Reason } from './direct-commit.js'
@@ -141,16 +141,25 @@ export class Upkeep {
    * dropped rows.
    */
   async #commitDue(elapsed: number): Promise<void> {
-    const { outbox, numbering, direct } = this.#parts
+    const { numbering } = this.#parts
     let due = this.#due(elapsed)
     const isLongAgo = elapsed - this.#askedAt >= CONFIRM_EVERY_MS
-    if (due.some((frame) => frame.layer !== undefined || isLongAgo)) {
+    if (due.some((frame) => frame.layer !== undefined || this.#missing.has(frame) || isLongAgo)) {
       // The collectors may have brought them there meanwhile. And where all frames are committed
       // directly, which empties the outbox, nothing else tells of a new namespace.
       await this.confirm()
       due = this.#due(elapsed)
     }
-    if (due.length === 0 && !numbering.hasUnreported) return
+    if (due[0] && this.#missing.has(due[0])) {
+      // The answer confirms those behind it that have come.
+      await this.#attempt([due[0]])
+      due = this.#due(elapsed)
+    }
+    if (due.length > 0 || numbering.hasUnreported) await this.#attempt(due)
+  }
+
+  async #attempt(due: readonly HeldFrame[]): Promise<void> {
+    const { outbox, numbering, direct } = this.#parts
     const reason = this.#reason(due)
     await direct.attempt(due, async () => {
       if (due.length > 0) direct.tell(due, reason)
@@ -164,24 +173,21 @@ export class Upkeep {
     const { grid } = record
     if (!grid) return false
     const newest = grid.layers.at(environment.clock.now()) - settings.drainAfterLayers
-    const frames = [...outbox.frames()].filter(
-      (frame) =>
-        frame.layer !== undefined &&
-        frame.layer <= newest &&
-        frame.layer > this.#toldOf &&
-        !this.#missing.has(frame),
-    )
-    const hint = frames.length > 0 && (await readHint(cache, grid))
+    const isUnknown = ({ layer }: HeldFrame): boolean =>
+      layer !== undefined && layer <= newest && layer > this.#toldOf
+    if (![...outbox.frames()].some(isUnknown)) return false
+    const hint = await readHint(cache, grid)
     if (!hint) return false
-    this.#toldOf = hint.to
-    const missing = frames.filter(
-      (frame) => frame.layer !== undefined && isMissing(hint, frame, frame.layer),
-    )
-    for (const frame of missing) {
+    // Younger layers are not drained, whatever a hint says.
+    const to = Math.min(hint.to, newest)
+    const { missing, isSure } = missingIn({ ...hint, to }, outbox.frames())
+    if (isSure) this.#toldOf = to
+    const found = missing.filter((frame) => !this.#missing.has(frame))
+    for (const frame of found) {
       outbox.miss(frame)
       this.#missing.add(frame)
     }
-    return missing.length > 0
+    return found.length > 0
   }
 
   /**
@@ -216,10 +222,11 @@ export class Upkeep {
   #reason(due: readonly HeldFrame[]): Reason {
     const { settings, sameCache, placer } = this.#parts
     if (sameCache.apart) return { code: 'apart', why: 'the collectors use another cache' }
-    if (due.every((frame) => this.#missing.has(frame))) {
+    const others = due.filter((frame) => !this.#missing.has(frame))
+    if (others.length === 0) {
       return { code: 'missing', why: 'the collector has not found them in the cache' }
     }
-    if (!due.every((frame) => frame.layer !== undefined)) {
+    if (!others.every((frame) => frame.layer !== undefined)) {
       return { code: 'unplaced', why: placer.why }
     }
     const why =
