@@ -1,3 +1,4 @@
+import { country } from './dimensions/country.js'
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
@@ -97,6 +98,11 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
   [{ dimensions: [] }, TypeError, /option "dimensions" is an array; allowed: an object of at most/],
   [{ dimensions: { page: () => '' } }, RangeError, /"dimensions" is "page"; allowed: another name/],
   [{ dimensions: { 'a b': () => '' } }, RangeError, /"dimensions" is "a b"; allowed: 1 to 32/],
+  [
+    { dimensions: { a: country } },
+    RangeError,
+    /"dimensions.a" is a function; allowed: what a call returns: country\('cf-ipcountry'\)/,
+  ],
   [{ dimensions: { a: 'x' } }, TypeError, /option "dimensions.a" is "x"; allowed: an object of/],
   [{ windowSeconds: '600' }, TypeError, /option "windowSeconds" is "600"/],
   [

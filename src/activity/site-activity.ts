@@ -8,6 +8,7 @@ import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
+import { assertCalled } from '../support/missing-call.js'
 import { oneOf } from '../support/options.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
@@ -104,10 +105,12 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   middleware(): RequestHandler {
+    assertCalled(this, 'activity.middleware')
     return this.#middleware()
   }
 
   router(): Router {
+    assertCalled(this, 'activity.router')
     this.#engine.connections.check()
     return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds)
   }
@@ -170,6 +173,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   dashboard(options: DashboardOptions = {}): Router {
+    assertCalled(this, 'activity.dashboard')
     this.#engine.connections.check()
     const source: DashboardSource = {
       name: this.#settings.name,

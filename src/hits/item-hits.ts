@@ -4,6 +4,7 @@ import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
 import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
+import { assertCalled } from '../support/missing-call.js'
 import { integer, onlyKnown } from '../support/options.js'
 import { describe, fieldOf, identityOf } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
@@ -119,6 +120,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   }
 
   middleware(options: HitsMiddlewareOptions): RequestHandler {
+    assertCalled(this, 'hits.middleware')
     return hitsMiddleware(
       options,
       this.#settings,
@@ -128,6 +130,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   }
 
   router(options: HitsRouterOptions): Router {
+    assertCalled(this, 'hits.router')
     this.#engine.connections.check()
     return hitsRouter(options, (items) => this.counts(items), this.#engine.environment.clock)
   }

@@ -48,6 +48,10 @@ test('flush() and close() wait for rows that are on their way', async () => {
   }
   const recorder = new Recorder(engine, { forwarded: arrives('first'), end: arrives('last') })
   await recorder.flush()
+  await assert.rejects(
+    recorder.drain({ al: true } as never),
+    /option "al" is true; allowed: no such option; drain takes all/,
+  )
   assert.equal((await recorder.drain({ all: true })).committed, 1)
   assert.deepEqual(await recorder.close(), { committed: 2, quarantined: 0, inCache: 0, lost: 0 })
   assert.deepEqual(await sums(), { issued: 2, committed: 2, dropped: 0 })

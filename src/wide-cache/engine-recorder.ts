@@ -1,6 +1,7 @@
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { type Measured, Telemetry } from '../metrics/telemetry.js'
 import { keptAlive } from '../support/environment.js'
+import { onlyKnown } from '../support/options.js'
 import type { DrainReport } from './collector/drain-report.js'
 import { letCommandsCollect } from './commands.js'
 import type { Engine } from './engine.js'
@@ -49,7 +50,10 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
-    return this.#run(() => this.#engine.drain(options))
+    return this.#run(async () => {
+      onlyKnown('drain', options, ['all'])
+      return this.#engine.drain(options)
+    })
   }
 
   ledger(): Promise<LedgerReport> {

@@ -3,6 +3,10 @@ import { identifier, wrongType, wrongValue } from '../../support/options.js'
 import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
+import { campaign } from './campaign.js'
+import { country } from './country.js'
+import { deviceClass } from './device-class.js'
+import { referrerHost } from './referrer-host.js'
 import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packText } from '../packed-dimensions.js'
 
 /** A short text that tells something about a page view, such as a country; or no value. */
@@ -11,6 +15,14 @@ export type Dimension = (req: Request) => string | null | undefined
 const ALLOWED =
   `an object of at most ${MAX_DIMENSIONS} functions (req) that return a short text or ` +
   'undefined, such as { country: country("cf-ipcountry") }'
+
+/** The functions that make dimensions, each with the call that is meant. */
+const MAKERS = new Map<unknown, string>([
+  [campaign, 'campaign()'],
+  [country, "country('cf-ipcountry')"],
+  [deviceClass, 'deviceClass()'],
+  [referrerHost, 'referrerHost()'],
+])
 
 /** The names of the dimensions that the option asks for. @throws TypeError, RangeError */
 export function checkedDimensions(given: unknown): Readonly<Record<string, Dimension>> {
@@ -25,6 +37,8 @@ export function checkedDimensions(given: unknown): Readonly<Record<string, Dimen
     identifier('dimensions', name)
     if (name === PAGE) throw wrongValue('dimensions', name, 'another name: every visit has a page')
     if (typeof dimension !== 'function') throw wrongType(`dimensions.${name}`, dimension, ALLOWED)
+    const call = MAKERS.get(dimension)
+    if (call) throw wrongValue(`dimensions.${name}`, dimension, `what a call returns: ${call}`)
   }
   return Object.freeze({ ...given })
 }
