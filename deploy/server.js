@@ -8,8 +8,7 @@ const activity = createActivity({ collect: false })
 
 const app = express()
 app.disable('x-powered-by')
-// The addresses of the proxies before this site. Without them all visitors count as one.
-if (process.env.TRUST_PROXY) app.set('trust proxy', process.env.TRUST_PROXY)
+if (process.env.TRUST_PROXY) trust(process.env.TRUST_PROXY)
 app.use(activity.middleware())
 app.use('/activity', activity.router())
 app.get('/', (_req, res) => {
@@ -36,6 +35,20 @@ operations.get('/readyz', (_req, res) => {
 operations.get('/metrics', async (_req, res) => {
   res.type('text/plain; version=0.0.4').send(await activity.metrics())
 })
+
+// The proxies before this site: their number, or their addresses. Without them all visitors count as
+// one. Express takes a text for addresses, and any number of proxies would let visitors name
+// themselves.
+function trust(proxies) {
+  try {
+    app.set('trust proxy', /^[1-9]\d?$/.test(proxies) ? Number(proxies) : proxies)
+  } catch {
+    throw new Error(
+      `TRUST_PROXY is "${proxies}"; allowed: the number of proxies before the site, such as 1, or ` +
+        'their addresses, such as "loopback" or "10.0.0.0/8,192.0.2.1"',
+    )
+  }
+}
 
 const server = app.listen(process.env.PORT || 3000)
 const operationsServer = operations.listen(process.env.OPERATIONS_PORT || 9465)

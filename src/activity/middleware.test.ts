@@ -464,6 +464,13 @@ for (const [name, express] of expresses) {
         /"trust proxy" is off/,
       ],
       [
+        'another proxy than the trusted one',
+        {},
+        (app) => app.set('trust proxy', '192.0.2.1'),
+        { 'x-forwarded-for': '198.51.100.7' },
+        /X-Forwarded-For arrives, but "trust proxy" does not name the proxy that it comes from/,
+      ],
+      [
         'a trusted proxy',
         {},
         (app) => app.set('trust proxy', 'loopback'),

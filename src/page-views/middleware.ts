@@ -109,7 +109,10 @@ export function pageViews<Subject>(
   function lookAtForwarding({ app, headers, socket }: Request, ip: string): void {
     lookedAtForwarding = true
     // A site whose own `ip` is not the connection's knows of its proxy.
-    if (app?.get('trust proxy') || ip !== socket.remoteAddress) return
+    if (ip !== socket.remoteAddress) return
+    const reason = app?.get('trust proxy')
+      ? '"trust proxy" does not name the proxy that it comes from'
+      : '"trust proxy" is off'
     const set =
       'set "trust proxy" to the number of proxies in front of the site or to their ' +
       'addresses, as in app.set("trust proxy", 1), ' +
@@ -117,9 +120,9 @@ export function pageViews<Subject>(
     logger.warnOnce(
       'forwarded',
       headers['x-forwarded-for'] !== undefined
-        ? 'wide-cache: X-Forwarded-For arrives, but "trust proxy" is off, so visitors behind ' +
+        ? `wide-cache: X-Forwarded-For arrives, but ${reason}, so visitors behind ` +
             `a proxy who have the same user agent count as one; ${set}`
-        : 'wide-cache: Forwarded arrives, but "trust proxy" is off, so visitors behind a proxy ' +
+        : `wide-cache: Forwarded arrives, but ${reason}, so visitors behind a proxy ` +
             'who have the same user agent count as one; Express reads X-Forwarded-For ' +
             `only: let the proxy send that, and ${set}`,
     )

@@ -11,6 +11,7 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { createActivity } from '../../src/activity/site-activity.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
 import { BROWSER } from '../../src/support/http.fixture.js'
 import { pageOf } from '../docs/markdown.js'
 import { checkDockerfile, checkUnit, commandOfImage, copiedBy } from '../docs/units.js'
@@ -132,4 +133,44 @@ test('the site answers, has health and metrics on another port, and loses no vis
     await reader.close()
     removeFolder(site.folder)
   }
+})
+
+test('TRUST_PROXY=1 tells five visitors behind a proxy apart; what is no proxy is refused', async () => {
+  const [cache, database] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
+  const site = await startSite(cache, database, { TRUST_PROXY: '1' })
+  const sql = mysql(database)
+  try {
+    await eventually('the site answers', () =>
+      fetch(site.origin).then(
+        () => true,
+        () => false,
+      ),
+    )
+    for (let visitor = 1; visitor <= 5; visitor++) {
+      await fetch(site.origin, {
+        headers: { 'user-agent': BROWSER, 'x-forwarded-for': `192.0.2.${visitor}` },
+      })
+    }
+    process.kill(site.pid, 'SIGTERM')
+    assert.equal(await site.ended(), 0, site.output())
+    const { rows } = await sql.query('SELECT visitor FROM activity_visitors')
+    assert.equal(rows.length, 5)
+  } finally {
+    site.kill()
+    await sql.close()
+    removeFolder(site.folder)
+  }
+  const wrong = await startSite(cache, database, { TRUST_PROXY: 'true' })
+  try {
+    assert.equal(await wrong.ended(), 1)
+    assert.match(wrong.output(), /TRUST_PROXY is "true"; allowed: the number of proxies/)
+  } finally {
+    wrong.kill()
+    removeFolder(wrong.folder)
+  }
+})
+
+test('compose hands TRUST_PROXY on, and the example of its settings names it', () => {
+  assert.match(kitFile('compose.yaml'), /^ +TRUST_PROXY: \$\{TRUST_PROXY:-\}$/m)
+  assert.match(kitFile('env.example'), /^TRUST_PROXY=$/m)
 })

@@ -16,7 +16,11 @@ export interface Site extends Spawned {
   readonly folder: string
 }
 
-export async function startSite(cache: string, database: string): Promise<Site> {
+export async function startSite(
+  cache: string,
+  database: string,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Site> {
   const folder = newProject()
   symlinkSync(join(KIT, 'server.js'), join(folder, 'server.js'))
   const [port, operationsPort] = [await freePort(), await freePort()]
@@ -28,6 +32,7 @@ export async function startSite(cache: string, database: string): Promise<Site> 
     OPERATIONS_PORT: String(operationsPort),
     WIDE_CACHE_SERVERS: cache,
     WIDE_CACHE_DATABASE_URL: database,
+    ...environment,
   })
   return {
     ...process_,
