@@ -59,9 +59,12 @@ const QUOTES_NAMES = new Set([
 export const BINLOG_REMEDY =
   'Set it to ROW in the configuration of the server, and run SET GLOBAL binlog_format = ROW ' +
   'for now; connections that are open keep the old one'
-const REMEDIES = new Map([
-  [1665, `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}`],
-])
+const REMEDIES: Readonly<Record<string, string>> = {
+  ER_BINLOG_STMT_MODE_AND_ROW_ENGINE: `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}`,
+  ER_TABLEACCESS_DENIED_ERROR:
+    '. Processes need SELECT, INSERT, UPDATE and DELETE on the schema, and what makes the ' +
+    'tables, such as `wide-cache migrate`, also CREATE',
+}
 
 /**
  * Errors of a read-only server. After a failover the old primary may live on, and a connection to
@@ -151,7 +154,7 @@ export function mysqlError(error: unknown): DatabaseError {
     categoryOf(errno, sqlState),
     `${name}: ` +
       (QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)) +
-      (REMEDIES.get(errno) ?? ''),
+      (REMEDIES[name] ?? ''),
   )
 }
 
