@@ -179,11 +179,23 @@ test('the format of the log is known whatever else is wrong', () => {
   assert.equal(logFormatOf(['--log']), 'text')
 })
 
+test('a command that is misspelt is repeated, with the one that may be meant', () => {
+  for (const [text, meant] of [
+    ['colect', 'collect'],
+    ['migration', 'migrate'],
+    ['stats', 'status'],
+  ] as const) {
+    assert.throws(() => commandOf([text]), {
+      message: `no such command: ${text}. Did you mean ${meant}?`,
+    })
+  }
+})
+
 describe('a command line that asks for nothing that exists is refused, and not repeated:', () => {
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
     ['no command', [], /^a command is missing: collect, migrate, status, doctor, quarantine, /],
-    ['an unknown command', ['s3cret'], /^no such command/],
+    ['an unknown command', ['s3cret'], /^no such command; there are collect, /],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     [
       'a URL without a blank',

@@ -175,7 +175,7 @@ export function commandOf(args: readonly string[]): Command {
   }
   const [command, ...more] = positionals
   if (command === undefined) throw new UsageError(`a command is missing: ${COMMANDS}`)
-  if (!isCommand(command)) throw new UsageError(`no such command; there are ${COMMANDS}`)
+  if (!isCommand(command)) throw noSuchCommand(command)
   if (more.length > 0 && command !== 'certificate' && command !== 'quarantine') {
     throw new UsageError(`${command} takes flags only, and something else is behind it`)
   }
@@ -268,6 +268,18 @@ function idOf(text: string): number {
     throw new UsageError('quarantine wants ids, whole numbers as its list has them')
   }
   return Number(text)
+}
+
+/** Repeats what resembles a command. The rest may be a URL with a password. */
+function noSuchCommand(text: string): UsageError {
+  const near = /^[a-z-]{3,20}$/.test(text)
+    ? Object.keys(FLAGS).find((name) => name.startsWith(text.slice(0, 3)))
+    : undefined
+  return new UsageError(
+    near === undefined
+      ? `no such command; there are ${COMMANDS}`
+      : `no such command: ${text}. Did you mean ${near}?`,
+  )
 }
 
 function isCommand(text: string): text is CommandName {

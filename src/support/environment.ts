@@ -40,7 +40,8 @@ export const systemEnvironment: Environment = {
   clock: systemClock,
   random: Math.random,
   newId: () => v7(undefined, Buffer.allocUnsafe(ID_BYTES)),
-  busyMs: () => performance.eventLoopUtilization().active,
+  // Bun has none.
+  busyMs: () => performance.eventLoopUtilization?.().active ?? 0,
   keepAlive() {
     const handle = setInterval(() => undefined, 60_000)
     return () => clearInterval(handle)
