@@ -3,7 +3,8 @@ import { test } from 'node:test'
 import { Encoding, hashOf, HASHES, MAX_KEY_BYTES } from './encoding.js'
 import { exactJson } from './exact-json.js'
 
-const codec = exactJson<unknown>()
+const codec = exactJson<unknown>('value')
+const keyCodec = exactJson<unknown>('key')
 
 test('what JSON can hold comes back as it was, from any place of a buffer', () => {
   for (const value of [
@@ -66,8 +67,24 @@ test('what JSON cannot hold is refused', () => {
   }
 })
 
+test('keys of which JSON leaves something out are refused, and values are not', () => {
+  for (const value of [
+    { u: undefined },
+    { a: [{ f: () => 1 }] },
+    [undefined],
+    { s: Symbol('a') },
+  ]) {
+    assert.throws(() => keyCodec.encode(value, Buffer.alloc(99), 0), {
+      name: 'TypeError',
+      message: /a key with an object whose "\w" is (undefined|function|symbol)/,
+    })
+    assert.notEqual(codec.encode(value, Buffer.alloc(99), 0), -1)
+  }
+  assert.notEqual(keyCodec.encode({ a: { b: [null, 'c'] } }, Buffer.alloc(99), 0), -1)
+})
+
 test('encoded keys and values are copies of a bounded length', () => {
-  const keys = new Encoding('key', exactJson<string>())
+  const keys = new Encoding('key', exactJson<string>('key'))
   const [one, other] = [keys.encode('a'), keys.encode('b')]
   assert.deepEqual([String(one), String(other), keys.decode(one)], ['"a"', '"b"', 'a'])
   assert.equal(keys.encode('x'.repeat(MAX_KEY_BYTES - 2)).length, MAX_KEY_BYTES)

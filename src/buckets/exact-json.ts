@@ -4,11 +4,13 @@ import type { Codec } from '../support/codec.js'
  * JSON that changes no number: the default codec of keys and values. JSON turns `NaN` and
  * `Infinity` into null, and a whole number past 2^53 - 1 is not the one that was meant; both are
  * refused. So are a Map, a Set and other objects of which JSON keeps nothing: as keys they would
- * all be `{}`.
+ * all be `{}`. Keys may have no undefined value either: JSON leaves it out, or makes it null, and
+ * then two keys are one.
  *
  * @throws TypeError for what JSON cannot hold, RangeError for such a number
  */
-export function exactJson<T>(): Codec<T> {
+export function exactJson<T>(what: 'key' | 'value'): Codec<T> {
+  const exact = what === 'key' ? exactKey : exactValue
   return {
     encode(value, target, offset) {
       // The usual keys and values are text and numbers, and a replacer is slow.
@@ -24,7 +26,17 @@ export function exactJson<T>(): Codec<T> {
   }
 }
 
-function exact(_: string, value: unknown): unknown {
+function exactKey(name: string, value: unknown): unknown {
+  if (name !== '' && ['undefined', 'function', 'symbol'].includes(typeof value)) {
+    throw new TypeError(
+      `wide-cache: a key with an object whose "${name}" is ${typeof value}; allowed: values that ` +
+        'JSON keeps, so that no two keys are one',
+    )
+  }
+  return exactValue(name, value)
+}
+
+function exactValue(_: string, value: unknown): unknown {
   if (typeof value === 'object' && value !== null) return kept(value)
   if (typeof value !== 'number') return value
   if (!Number.isFinite(value)) {

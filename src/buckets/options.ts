@@ -79,8 +79,8 @@ export function queueSettings<K, V>(
     buckets,
     every = DEFAULT_EVERY_MS,
     logger = console,
-    keyCodec = exactJson<K>(),
-    valueCodec = exactJson<V>(),
+    keyCodec = exactJson<K>('key'),
+    valueCodec = exactJson<V>('value'),
   } = given(options)
   return {
     database,

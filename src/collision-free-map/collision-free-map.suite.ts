@@ -573,7 +573,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('bad'), 3)
   })
 
-  it('invalid results of combine are parked: promises, NaN, unsafe or long', async (_, sums) => {
+  it('invalid results of combine are parked: promises, NaN, unsafe or long', async (database, sums) => {
     const wrong: [string, unknown][] = [
       [
         'promise',
@@ -581,6 +581,7 @@ export function mapSuite(under: MapUnderTest): void {
           throw new Error('async')
         },
       ],
+      ['thenable', { then: () => undefined }],
       ['NaN', NaN],
       ['past', 2 ** 53],
       ['nested', { a: [Infinity] }],
@@ -599,6 +600,10 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.process(), wrong.length + 1)
     assert.equal(await map.parked(), wrong.length)
     assert.equal(await map.get('promise'), undefined)
+    const { rows } = await database.query(
+      "SELECT reason FROM collision_free_map_parked WHERE reason LIKE '%synchronous%'",
+    )
+    assert.equal(rows.length, 2)
   })
 
   it('updates that cannot be stored reject, and none is queued', async (database, sums) => {

@@ -237,8 +237,8 @@ export class Combining<K, V> {
       updates.map((update) => values.decode(update)),
     )
     if (value === undefined) return undefined
-    if (value instanceof Promise) {
-      value.catch(() => undefined)
+    if (isThenable(value)) {
+      value.then(undefined, () => undefined)
       throw new TypeError('combine has returned a promise; it must be synchronous')
     }
     return values.encode(value as V)
@@ -308,4 +308,9 @@ export class Combining<K, V> {
 /** A key's bytes as a string, one character a byte. */
 function keyText(key: Buffer): string {
   return key.toString('latin1')
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  const { then } = Object(value) as { then?: unknown }
+  return typeof then === 'function'
 }

@@ -17,7 +17,7 @@ import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/f
 
 const MAX = Number.MAX_SAFE_INTEGER
 const PROPERTY_RUNS = 30
-const STORM = 20_000
+const STORM = 10_000
 const SEEDS = [1, 2, 3]
 
 export function globalCounterSuite(
@@ -470,6 +470,17 @@ export function globalCounterSuite(
       }).increment(),
       4,
     )
+  })
+
+  it('with chanceToWrite 0 no value is persisted; a loss undoes all since the last', async (site) => {
+    const cache = new FaultyCache(site.cache())
+    const database = new FaultyDatabase(site.database())
+    const counter = new GlobalCounter({ name: 'none', database, cache, chanceToWrite: 0 })
+    for (let n = 1; n <= 20; n++) assert.equal(await counter.increment(), n)
+    assert(!database.statements.some((sql) => sql.startsWith('UPDATE')))
+    await cache.flush()
+    cache.keys.clear()
+    assert.equal(await counter.increment(), 2)
   })
 
   it('with chanceToWrite 1/k one in k is persisted; a loss undoes at most k - 1', async (site) => {

@@ -18,8 +18,8 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
     [{ ...local, name: 'a'.repeat(33) }, /option "name"/],
     [{ ...local, name: 'a', shards: 1.5 }, /option "shards" is 1.5/],
     [
-      { ...local, name: 'a', chanceToWrite: 0 },
-      /option "chanceToWrite" is 0; allowed: a number from 0.000001 to 1/,
+      { ...local, name: 'a', chanceToWrite: 1e-7 },
+      /option "chanceToWrite" is 1e-7; allowed: 0, or a number from 0.000001 to 1/,
     ],
     [{ ...local, name: 'a', chanceToWrite: 1.01 }, /option "chanceToWrite"/],
     [{ ...local, name: 'a', chanceToWrite: NaN }, /option "chanceToWrite"/],

@@ -34,7 +34,7 @@ export interface GlobalCounterOptions {
    * the next loss in the cache on. @default 20
    */
   shards?: number | undefined
-  /** Share of the values that is persisted, 0.000001 to 1. @default 1 */
+  /** Share of the values that is persisted, 0 to 1. With 0 none is. @default 1 */
   chanceToWrite?: number | undefined
 }
 
@@ -288,7 +288,8 @@ export class GlobalCounterIn {
  *
  * Increments of over 2^32 are counted in SQL, each in a transaction.
  *
- * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that.
+ * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that;
+ * with 0 none is, and a loss in the cache takes back all since the last one.
  * A loss in the cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at
  * most ⌈1/chanceToWrite⌉ - 1, and what was counted while a value was on its way to SQL (or that
  * never came there, because a process died or SQL was down): these values are given out again. So
@@ -328,8 +329,9 @@ function fitInCache(items: readonly Addition[]): number {
 }
 
 function chanceOf(value: unknown): number {
-  const allowed = `a number from ${MIN_CHANCE} to 1`
+  const allowed = `0, or a number from ${MIN_CHANCE} to 1`
   if (typeof value !== 'number') throw wrongType('chanceToWrite', value, allowed)
-  if (!(value >= MIN_CHANCE && value <= 1)) throw wrongValue('chanceToWrite', value, allowed)
+  const isAllowed = value === 0 || (value >= MIN_CHANCE && value <= 1)
+  if (!isAllowed) throw wrongValue('chanceToWrite', value, allowed)
   return value
 }
