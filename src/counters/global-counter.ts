@@ -222,6 +222,7 @@ export class GlobalCounterIn {
     }
   }
 
+  /** Adds to the number of a generation. */
   async #add(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
     try {
       return await this.#cache.increment(generation.key, delta)
