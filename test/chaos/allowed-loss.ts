@@ -4,7 +4,7 @@
  * From outside, that is seen by the faults:
  *
  * - A row must be there if its writer lived 2 s longer, and if there was no fault from 90 s before
- *   until 30 s after it was recorded: its frame was placed, and its cell was drained.
+ *   until 60 s after it was recorded: its frame was placed, and its cell was drained.
  * - A row must be there if its writer lived 90 s longer, and if from 90 s before until 90 s after
  *   it was recorded there was no fault but of the cache: its writer has committed it by itself.
  *
@@ -26,8 +26,8 @@ export interface Disturbance {
 
 /** A frame is sent after 50 ms; this is what a busy machine may need. */
 const PLACED_MS = 2_000
-/** A cell is drained some 5 s later, and lives for 30. */
-const DRAINED_MS = 30_000
+/** A cell is drained some 5 s later, or 40 where its collector was killed, and lives for 60. */
+const DRAINED_MS = 60_000
 /** `confirmSeconds` of at most 29, the longest wait between two tries of 45, and time to commit. */
 const COMMITTED_MS = 90_000
 /** A connection that has gone silent is given up after 60 s. */

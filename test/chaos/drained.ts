@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { PARTS, type Uses } from './uses.js'
 
-/** A killed writer counts as vanished after 35 s; twice that, and a while for a busy machine. */
-const DRAIN_MS = 80_000
+/** A killed writer counts as vanished after 60 s; twice that, and a while for a busy machine. */
+const DRAIN_MS = 140_000
 const LOOK_EVERY_MS = 1_000
 
 /** In a healthy world nothing takes so long. */

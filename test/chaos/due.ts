@@ -7,6 +7,7 @@
  * - What the cache lost, refused or did not answer for: 20 s later, for its writer has brought it
  *   to SQL by itself. If its way to SQL was disturbed meanwhile, 20 s after that; after a silence
  *   120 s, because a silent connection is given up after a minute.
+ * - Of a process that has just begun, and has no salt yet: 20 s later.
  * - Of a process that stood still, or whose clock was wrong: 20 s after it goes on.
  * - Of a killed writer, what was placed and drained without a fault. The rest may be missing for
  *   good.
@@ -25,11 +26,11 @@ export interface Due {
 const ON_ITS_WAY_MS = 10_000
 const BROUGHT_MS = 20_000
 const SILENCE_MS = 120_000
-/** A process that begins needs SQL for its first rows. */
+/** A process that begins waits for its salt, which takes long on a busy machine. */
 const BEGINS_MS = 10_000
 /** Time until a row of a killed writer is in a cell, and until it is in SQL. */
 const PLACED_MS = 2_000
-const DRAINED_MS = 30_000
+const DRAINED_MS = 60_000
 const RECOVERY_MS = 90_000
 
 /** Returns the rows that must be counted, in the order in which they were recorded. */
@@ -60,7 +61,8 @@ function livingFrom(at: number, life: WriterLife, faults: Faults): number {
   if (faults.of('cache', from, until).length > 0) due = at + BROUGHT_MS
   for (const { to } of faults.of('process', from, until, life)) due = Math.max(due, to + BROUGHT_MS)
   const begins = at - life.times[0]! < BEGINS_MS
-  if (due === at && !begins) return at
+  if (begins) due = Math.max(due, at + BROUGHT_MS)
+  if (due === at) return at
   for (const { type, to } of faults.of('sql', from, Math.max(due, until), life)) {
     due = Math.max(due, to + (type === 'silence SQL' ? SILENCE_MS : BROUGHT_MS))
   }

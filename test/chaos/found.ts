@@ -24,8 +24,9 @@ export interface Found {
 }
 
 const ROWS_AT_ONCE = 20_000
-/** Figures are served for `statsTtlSeconds`, which is 1, by all processes. */
-const FRESH_MS = 5_000
+/** Time in which figures come to the present, and between two looks at them. */
+const FRESH_MS = 120_000
+const LOOK_MS = 500
 
 /** Reads it all. @throws Error, DatabaseError when something cannot be read */
 export async function findOut(
@@ -71,12 +72,17 @@ export async function findOut(
   }
 }
 
-/** The figures of now, not those that were read a moment ago. */
+/**
+ * The figures of a moment after this call. A private cache that was killed holds them up, until its
+ * writer would have committed by itself.
+ */
 async function freshStats({ activity }: Uses): Promise<Figures> {
-  await new Promise((resolve) => setTimeout(resolve, FRESH_MS / 2))
-  await activity.stats()
-  await new Promise((resolve) => setTimeout(resolve, FRESH_MS / 2))
-  return activity.stats()
+  const since = Date.now()
+  for (;;) {
+    const stats = await activity.stats()
+    if (Date.parse(stats.asOf) > since || Date.now() - since > FRESH_MS) return stats
+    await new Promise((resolve) => setTimeout(resolve, LOOK_MS))
+  }
 }
 
 /** All rows of a table, or of a name in it, in the order of a key, a bounded number at a time. */
