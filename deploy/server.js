@@ -36,16 +36,15 @@ operations.get('/metrics', async (_req, res) => {
   res.type('text/plain; version=0.0.4').send(await activity.metrics())
 })
 
-// The proxies before this site: their number, or their addresses. Without them all visitors count as
-// one. Express takes a text for addresses, and any number of proxies would let visitors name
-// themselves.
+// The proxies before this site: their number, or their addresses. Without them all visitors count
+// as one. Express takes a text for addresses.
 function trust(proxies) {
   try {
     app.set('trust proxy', /^[1-9]\d?$/.test(proxies) ? Number(proxies) : proxies)
   } catch {
     throw new Error(
-      `TRUST_PROXY is "${proxies}"; allowed: the number of proxies before the site, such as 1, or ` +
-        'their addresses, such as "loopback" or "10.0.0.0/8,192.0.2.1"',
+      `TRUST_PROXY is "${proxies}"; allowed: the number of proxies before the site, such as 1, ` +
+        'or their addresses, such as "loopback" or "10.0.0.0/8,192.0.2.1"',
     )
   }
 }

@@ -573,7 +573,7 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('bad'), 3)
   })
 
-  it('invalid results of combine are parked: promises, NaN, unsafe or long', async (database, sums) => {
+  it('combine that returns promises, NaN, unsafe or long is parked', async (database, sums) => {
     const wrong: [string, unknown][] = [
       [
         'promise',

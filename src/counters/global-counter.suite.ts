@@ -472,7 +472,7 @@ export function globalCounterSuite(
     )
   })
 
-  it('with chanceToWrite 0 no value is persisted; a loss undoes all since the last', async (site) => {
+  it('with chanceToWrite 0 no value is persisted, and a loss undoes all', async (site) => {
     const cache = new FaultyCache(site.cache())
     const database = new FaultyDatabase(site.database())
     const counter = new GlobalCounter({ name: 'none', database, cache, chanceToWrite: 0 })

@@ -18,12 +18,11 @@ const PUBLISHED = /^(\d{1,15})( ended)?$/
  * below. A writer looks at it after it has placed a frame: either the collector finds the frame, or
  * the writer sees that its layer was passed, and places it again (the pattern of Dekker's mutual
  * exclusion). So it does not matter how far the writer's reading of the database's clock is behind,
- * up to a minute. It also
- * tells that a collector is alive: it lives in the cache for as long as the lease of the collector
- * that has published it.
+ * up to a minute. It also tells that a collector is alive: it lives in the cache for as long as the
+ * lease of the collector that has published it.
  *
- * No count relies on it. A wrong value delays frames by {@link MAX_AHEAD_MS} at most, and then their writers
- * commit them.
+ * No count relies on it. A wrong value delays frames by {@link MAX_AHEAD_MS} at most, and then
+ * their writers commit them.
  */
 export class PublishedWatermark {
   readonly #cache: Cache

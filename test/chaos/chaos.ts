@@ -18,9 +18,8 @@ import { readTruth } from './truth.js'
 import { COPIED, COPY, openUses, PARTS, type Uses } from './uses.js'
 import { type Site, startWorld, type World } from './world.js'
 
-/** Time after which the database is copied, and until the copy's processes start. */
-const COPIED_AFTER_MS = 3_000
-const STARTED_AFTER_MS = 11_000
+/** Between two looks at whether the copied site is at work. */
+const LOOK_MS = 200
 
 export interface ChaosOptions {
   readonly seed: number
@@ -86,14 +85,18 @@ export async function runChaos({
 /** Copies a database while its site is at work, and starts the site of the copy. */
 async function copyDatabase({ sites }: World): Promise<CopiedRows> {
   const [from, to] = [COPIED, COPY].map((name) => sites.find((site) => site.name === name)!)
-  await delay(COPIED_AFTER_MS)
+  const one = async ({ database }: Site, figure: string): Promise<number> =>
+    Number((await database.query(`SELECT ${figure} AS n`)).rows[0]?.['n'])
+  const count = (site: Site, table: string) => one(site, `(SELECT COUNT(*) FROM ${table})`)
+  const mark = (site: Site) => one(site, '(SELECT MAX(number) FROM wide_cache_marks)')
+  while ((await count(from!, 'recorded')) === 0) await delay(LOOK_MS)
   await copySchema(from!.url, to!.url)
-  const count = async (table: string): Promise<number> => {
-    const { rows } = await to!.database.query(`SELECT COUNT(*) AS n FROM ${table}`)
-    return Number(rows[0]?.['n'])
+  const copied = {
+    recorded: await count(to!, 'recorded'),
+    activity: await count(to!, 'activities'),
   }
-  const copied = { recorded: await count('recorded'), activity: await count('activities') }
-  await delay(STARTED_AFTER_MS)
+  // The next mark comes 10 s after the last one.
+  while ((await mark(from!)) <= (await mark(to!))) await delay(LOOK_MS)
   for (const slot of to!.slots) slot.start()
   return copied
 }

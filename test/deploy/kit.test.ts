@@ -135,7 +135,7 @@ test('the site answers, has health and metrics on another port, and loses no vis
   }
 })
 
-test('TRUST_PROXY=1 tells five visitors behind a proxy apart; what is no proxy is refused', async () => {
+test('TRUST_PROXY=1 tells visitors behind a proxy apart; what is no proxy is refused', async () => {
   const [cache, database] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
   const site = await startSite(cache, database, { TRUST_PROXY: '1' })
   const sql = mysql(database)

@@ -60,7 +60,8 @@ export const BINLOG_REMEDY =
   'Set it to ROW in the configuration of the server, and run SET GLOBAL binlog_format = ROW ' +
   'for now; connections that are open keep the old one'
 const REMEDIES: Readonly<Record<string, string>> = {
-  ER_BINLOG_STMT_MODE_AND_ROW_ENGINE: `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ${BINLOG_REMEDY}`,
+  ER_BINLOG_STMT_MODE_AND_ROW_ENGINE:
+    `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ` + BINLOG_REMEDY,
   ER_TABLEACCESS_DENIED_ERROR:
     '. Processes need SELECT, INSERT, UPDATE and DELETE on the schema, and what makes the ' +
     'tables, such as `wide-cache migrate`, also CREATE',

@@ -129,7 +129,7 @@ function benchOfFrames() {
   return { ...bed, put, hint, commits }
 }
 
-test('after its commit a drain tells of whom it has found frames, and in which layers', async () => {
+test('after its commit a drain tells whose frames it has found, and in which layers', async () => {
   const { drain, put, hint, commits, silent, close } = benchOfFrames()
   const newest = PRESENT - 2
   put(newest - 1, 0xaa)

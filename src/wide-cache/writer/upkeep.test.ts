@@ -171,7 +171,7 @@ test('a hint ahead of the present tells of no frame that may yet be drained', as
   assert.equal(young.layer, undefined, 'it is asked for again when its layer is due')
 })
 
-test('the log names the cache for what it has lost, and not for what nobody has collected', async () => {
+test('the log names the cache for what it has lost, and only for that', async () => {
   const { clock, outbox, frames, hint, upkeep, told } = bench()
   const [lost, waiting] = frames as [HeldFrame, HeldFrame]
   outbox.acknowledge(lost, 1)
