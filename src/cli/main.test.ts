@@ -271,7 +271,7 @@ describe('export', () => {
   test('remove-value takes a page out of the sums, without showing it', async () => {
     const args = ['--name', 'shop', '--dimension', 'page', '--value', '/late']
     const ran = await run(['remove-value', ...args], env)
-    assertOneLine(ran, /removed from 1 hours, 0 days and 1 visits of "shop"/)
+    assertOneLine(ran, /removed from 1 hour, 0 days and 1 visit of "shop"/)
     assert.equal(ran.status, 0)
     assert.equal(
       await exported('--top', 'page', '--from', '2026-05-18', '--to', '2026-05-19'),

@@ -1,4 +1,5 @@
 /** `wide-cache remove-value`: takes one value of a dimension out of an activity. */
+import { counted } from '../support/printable.js'
 import { removeValue } from '../activity/remove-value.js'
 import { OTHER } from '../activity/sums.js'
 import type { Logger } from '../support/logger.js'
@@ -18,7 +19,8 @@ export async function removeOneValue(
     const known = await dimensionNamed(database, name, 'dimension', dimension)
     const { hours, days, rows } = await removeValue(database, name, known, value)
     logger.info(
-      `wide-cache: removed from ${hours} hours, ${days} days and ${rows} visits of "${name}"`,
+      `wide-cache: removed from ${counted(hours, 'hour')}, ${counted(days, 'day')} and ` +
+        `${counted(rows, 'visit')} of "${name}"`,
     )
   })
 }
