@@ -1,8 +1,8 @@
 /** `wide-cache remove-value`: takes one value of a dimension out of an activity. */
-import { counted } from '../support/printable.js'
 import { removeValue } from '../activity/remove-value.js'
 import { OTHER } from '../activity/sums.js'
 import type { Logger } from '../support/logger.js'
+import { counted } from '../support/printable.js'
 import { activityNamed, dimensionNamed, withActivities } from './activities.js'
 import { type RemoveValueOptions, UsageError } from './arguments.js'
 

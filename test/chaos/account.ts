@@ -1,5 +1,6 @@
 /** The account of the rows that a site's writers have recorded, by one of its tables. */
-import { type Disturbance, mustBeThere } from './allowed-loss.js'
+import { mustBeThere } from './allowed-loss.js'
+import type { Disturbances } from './disturbances.js'
 import type { Tally } from './tally.js'
 import type { Truth } from './truth.js'
 
@@ -38,7 +39,7 @@ export function account(
   lives: readonly WriterLife[],
   tally: Pick<Tally, 'has'>,
   poisons: boolean,
-  disturbances: readonly Disturbance[],
+  disturbances: Disturbances,
 ): Account {
   const sum: Account = {
     recorded: 0,

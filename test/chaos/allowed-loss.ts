@@ -12,17 +12,7 @@
  * excuse nothing.
  */
 import type { WriterLife } from './account.js'
-import type { Disturbed, FaultType } from './plan.js'
-
-/** A time in which something was disturbed, in milliseconds since the Unix epoch. */
-export interface Disturbance {
-  readonly type: FaultType
-  readonly disturbs: Disturbed
-  /** The server, route or place of a process that is disturbed. */
-  readonly target: string
-  readonly from: number
-  readonly to: number
-}
+import type { Disturbances } from './disturbances.js'
 
 /** A frame is sent after 50 ms; this is what a busy machine may need. */
 const PLACED_MS = 2_000
@@ -33,23 +23,32 @@ const COMMITTED_MS = 90_000
 /** A connection that has gone silent is given up after 60 s. */
 const RECOVERY_MS = 90_000
 
+/** Whether a row must be there that a killed writer recorded at `at`. */
+export function mustBeThere(at: number, life: Killed, disturbances: Disturbances): boolean {
+  return isDrained(at, life, disturbances) || isCommitted(at, life, disturbances)
+}
+
+type Killed = Pick<WriterLife, 'killedAt' | 'hasPrivateCache'>
+
 /**
- * Whether a row that was recorded at `at` must be there, though its writer was killed at
- * `killedAt`. What a private cache held has ended with it.
+ * Whether a killed writer has placed a row in a cell, and a collector has drained it. What a
+ * private cache held has ended with it.
  */
-export function mustBeThere(
+export function isDrained(
   at: number,
-  { killedAt, hasPrivateCache }: Pick<WriterLife, 'killedAt' | 'hasPrivateCache'>,
-  disturbances: readonly Disturbance[],
+  { killedAt, hasPrivateCache }: Killed,
+  disturbances: Disturbances,
 ): boolean {
-  const calm = (until: number, what: (disturbed: Disturbed) => boolean): boolean =>
-    disturbances.every(
-      ({ disturbs, from, to }) => !what(disturbs) || to < at - RECOVERY_MS || from > until,
-    )
+  const placedMs = hasPrivateCache ? DRAINED_MS : PLACED_MS
+  const parts = ['cache', 'sql', 'process'] as const
+  return killedAt - at >= placedMs && disturbances.areNone(parts, at - RECOVERY_MS, at + DRAINED_MS)
+}
+
+/** Whether a killed writer has committed a row by itself. */
+function isCommitted(at: number, { killedAt }: Killed, disturbances: Disturbances): boolean {
+  const parts = ['sql', 'process'] as const
   return (
-    (killedAt - at >= (hasPrivateCache ? DRAINED_MS : PLACED_MS) &&
-      calm(at + DRAINED_MS, (disturbed) => disturbed !== 'none')) ||
-    (killedAt - at >= COMMITTED_MS &&
-      calm(at + COMMITTED_MS, (disturbed) => disturbed !== 'none' && disturbed !== 'cache'))
+    killedAt - at >= COMMITTED_MS &&
+    disturbances.areNone(parts, at - RECOVERY_MS, at + COMMITTED_MS)
   )
 }

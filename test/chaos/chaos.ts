@@ -6,8 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { copySchema } from '../servers/copied-schema.js'
 import { SILENT } from '../../src/support/logger.js'
 import type { WriterLife } from './account.js'
-import type { Disturbance } from './allowed-loss.js'
 import { type Check, checksOf, type CopiedRows, exactly } from './checks.js'
+import { type Disturbance, Disturbances } from './disturbances.js'
 import { inject, MARIADB, targetsOf } from './faults.js'
 import { findOut } from './found.js'
 import { Looks } from './looks.js'
@@ -20,6 +20,8 @@ import { type Site, startWorld, type World } from './world.js'
 
 /** Between two looks at whether the copied site is at work. */
 const LOOK_MS = 200
+/** The processes of the copy have started by then, however busy the machine is. */
+const PARTED_WITHIN_MS = 60_000
 
 export interface ChaosOptions {
   readonly seed: number
@@ -98,6 +100,16 @@ async function copyDatabase({ sites }: World): Promise<CopiedRows> {
   // The next mark comes 10 s after the last one.
   while ((await mark(from!)) <= (await mark(to!))) await delay(LOOK_MS)
   for (const slot of to!.slots) slot.start()
+  // A cache that loses its marks meanwhile would not show the copy that it is one.
+  const namespace = async ({ database }: Site): Promise<string> => {
+    const { rows } = await database.query('SELECT HEX(namespace) AS hex FROM wide_cache_identity')
+    return String(rows[0]?.['hex'])
+  }
+  const deadline = performance.now() + PARTED_WITHIN_MS
+  while ((await namespace(from!)) === (await namespace(to!))) {
+    if (performance.now() > deadline) throw new Error('the copy goes on using the keys of the site')
+    await delay(LOOK_MS)
+  }
   return copied
 }
 
@@ -125,7 +137,7 @@ async function disturb(
   world: World,
   plan: readonly Fault[],
   say: (line: string) => void,
-): Promise<Disturbance[]> {
+): Promise<Disturbances> {
   const began = Date.now()
   const disturbances: Disturbance[] = []
   const underWay: Promise<void>[] = []
@@ -159,7 +171,7 @@ async function disturb(
   for (const route of world.routes.values()) route.heal()
   say('The world heals')
   await Promise.all(underWay)
-  return disturbances
+  return new Disturbances(disturbances)
 }
 
 async function endAll(slots: readonly Slot[]): Promise<void> {
@@ -180,7 +192,7 @@ interface SiteReport {
 /** What a site is checked by. */
 interface Seen {
   readonly looks: Looks
-  readonly disturbances: readonly Disturbance[]
+  readonly disturbances: Disturbances
   /** Of a copy: the rows that it began with. */
   readonly copied: CopiedRows | undefined
 }

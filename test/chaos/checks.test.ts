@@ -7,11 +7,13 @@ import type { LedgerReport } from '../../src/index.js'
 import type { WriterLife } from './account.js'
 import { mustBeThere } from './allowed-loss.js'
 import { checksOf } from './checks.js'
+import { type Disturbance, Disturbances } from './disturbances.js'
 import type { Found } from './found.js'
+import { type FaultType, TYPES } from './plan.js'
 import { Tally } from './tally.js'
 
 const ROWS = 10
-const CALM: readonly [] = []
+const CALM = new Disturbances([])
 
 /** A writer that closed in order, and what its site says of it, all as it should be. */
 function world(): { life: WriterLife; found: Found } {
@@ -111,56 +113,31 @@ test('a field of the ledger that is wrong breaks the sum, too', () => {
 
 test("after calm a killed writer's row must be there; after a fault it may be missing", () => {
   const [at, killedAt] = [1_000_000, 1_010_000]
-  const killed = { killedAt, hasPrivateCache: false }
-  assert.equal(mustBeThere(at, killed, []), true)
-  assert.equal(mustBeThere(killedAt - 100, killed, []), false)
-  assert.equal(mustBeThere(at, { ...killed, hasPrivateCache: true }, []), false)
+  const must = (
+    life: { recordedAt?: number; killedAt?: number; hasPrivateCache?: boolean },
+    ...faults: Disturbance[]
+  ): boolean =>
+    mustBeThere(
+      life.recordedAt ?? at,
+      { killedAt, hasPrivateCache: false, ...life },
+      new Disturbances(faults),
+    )
+  const fault = (type: FaultType, from: number, to: number): Disturbance => ({
+    type,
+    disturbs: TYPES[type].disturbs,
+    target: 'any',
+    from,
+    to,
+  })
+  assert.equal(must({}), true)
+  assert.equal(must({ recordedAt: killedAt - 100 }), false)
+  assert.equal(must({ hasPrivateCache: true }), false)
+  const flush = fault('flush memcached', at - 5_000, at + 1)
+  assert.equal(must({}, flush), false)
+  assert.equal(must({}, fault('end process', at - 5_000, at + 1)), true)
+  assert.equal(must({ killedAt: at + 100_000 }, flush), true)
   assert.equal(
-    mustBeThere(at, killed, [
-      {
-        type: 'flush memcached',
-        disturbs: 'cache',
-        target: 'memcached 1',
-        from: at - 5_000,
-        to: at + 1,
-      },
-    ]),
-    false,
-  )
-  assert.equal(
-    mustBeThere(at, killed, [
-      {
-        type: 'end process',
-        disturbs: 'none',
-        target: 'production-1',
-        from: at - 5_000,
-        to: at + 1,
-      },
-    ]),
-    true,
-  )
-  assert.equal(
-    mustBeThere(at, { ...killed, killedAt: at + 100_000 }, [
-      {
-        type: 'flush memcached',
-        disturbs: 'cache',
-        target: 'memcached 1',
-        from: at - 5_000,
-        to: at + 1,
-      },
-    ]),
-    true,
-  )
-  assert.equal(
-    mustBeThere(at, { ...killed, killedAt: at + 100_000 }, [
-      {
-        type: 'kill MariaDB',
-        disturbs: 'sql',
-        target: 'MariaDB',
-        from: at + 5_000,
-        to: at + 6_000,
-      },
-    ]),
+    must({ killedAt: at + 100_000 }, fault('kill MariaDB', at + 5_000, at + 6_000)),
     false,
   )
 })

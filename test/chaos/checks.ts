@@ -1,6 +1,6 @@
 /** Holds what was found against what was recorded, by name and number. */
 import { type Account, account, accountByCounts, type WriterLife } from './account.js'
-import type { Disturbance } from './allowed-loss.js'
+import type { Disturbances } from './disturbances.js'
 import type { Found } from './found.js'
 import { type Part, PARTS } from './uses.js'
 
@@ -22,7 +22,7 @@ export function checksOf(
   site: string,
   lives: readonly WriterLife[],
   found: Found,
-  disturbances: readonly Disturbance[],
+  disturbances: Disturbances,
   copied?: CopiedRows,
 ): Check[] {
   const accounts: Record<Part, Account> = {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { WriterLife } from './account.js'
-import type { Disturbance } from './allowed-loss.js'
+import { type Disturbance, Disturbances } from './disturbances.js'
 import { dueRows } from './due.js'
 import { type FaultType, TYPES } from './plan.js'
 
@@ -30,7 +30,7 @@ function fault(type: FaultType, target: string, from: number, to = from): Distur
 
 /** Milliseconds after which the row must be counted; `undefined`: it need not be. */
 function dueAfter(faults: Disturbance[], writer = life()): number | undefined {
-  const due = dueRows([writer], faults).find(({ at }) => at === AT)
+  const due = dueRows([writer], new Disturbances(faults)).find(({ at }) => at === AT)
   return due && due.from - AT
 }
 

@@ -13,8 +13,8 @@
  *   good.
  */
 import type { WriterLife } from './account.js'
-import type { Disturbance } from './allowed-loss.js'
-import type { Disturbed } from './plan.js'
+import { isDrained } from './allowed-loss.js'
+import type { Disturbances } from './disturbances.js'
 
 /** A row that was recorded at `at`, and which looks from the moment `from` on must count. */
 export interface Due {
@@ -28,72 +28,31 @@ const BROUGHT_MS = 20_000
 const SILENCE_MS = 120_000
 /** A process that begins waits for its salt, which takes long on a busy machine. */
 const BEGINS_MS = 10_000
-/** Time until a row of a killed writer is in a cell, and until it is in SQL. */
-const PLACED_MS = 2_000
-const DRAINED_MS = 60_000
-const RECOVERY_MS = 90_000
-
 /** Returns the rows that must be counted, in the order in which they were recorded. */
-export function dueRows(lives: readonly WriterLife[], disturbances: readonly Disturbance[]): Due[] {
-  const faults = new Faults(disturbances)
+export function dueRows(lives: readonly WriterLife[], disturbances: Disturbances): Due[] {
   const due: Due[] = []
   for (const life of lives) {
     for (const [number, at] of life.times.entries()) {
       if (number >= life.afterClose) break
-      const from = life.exact ? livingFrom(at, life, faults) : killedFrom(at, life, faults)
-      if (from !== undefined) due.push({ at, from })
+      if (life.exact) due.push({ at, from: livingFrom(at, life, disturbances) })
+      else if (isDrained(at, life, disturbances)) due.push({ at, from: at })
     }
   }
   return due.sort((a, b) => a.at - b.at)
 }
 
-function killedFrom(at: number, life: WriterLife, faults: Faults): number | undefined {
-  const isCalm = (['cache', 'sql', 'process'] as const).every(
-    (part) => faults.of(part, at - RECOVERY_MS, at + DRAINED_MS).length === 0,
-  )
-  const placedMs = life.hasPrivateCache ? DRAINED_MS : PLACED_MS
-  return life.killedAt - at >= placedMs && isCalm ? at : undefined
-}
-
-function livingFrom(at: number, life: WriterLife, faults: Faults): number {
+function livingFrom(at: number, life: WriterLife, disturbances: Disturbances): number {
   const [from, until] = [at - ON_ITS_WAY_MS, at + ON_ITS_WAY_MS]
   let due = at
-  if (faults.of('cache', from, until).length > 0) due = at + BROUGHT_MS
-  for (const { to } of faults.of('process', from, until, life)) due = Math.max(due, to + BROUGHT_MS)
+  if (disturbances.of('cache', from, until).length > 0) due = at + BROUGHT_MS
+  for (const { to } of disturbances.of('process', from, until, life.reliesOn)) {
+    due = Math.max(due, to + BROUGHT_MS)
+  }
   const begins = at - life.times[0]! < BEGINS_MS
   if (begins) due = Math.max(due, at + BROUGHT_MS)
   if (due === at) return at
-  for (const { type, to } of faults.of('sql', from, Math.max(due, until), life)) {
+  for (const { type, to } of disturbances.of('sql', from, Math.max(due, until), life.reliesOn)) {
     due = Math.max(due, to + (type === 'silence SQL' ? SILENCE_MS : BROUGHT_MS))
   }
   return due
-}
-
-class Faults {
-  readonly #byPart: Record<Disturbed, Disturbance[]> = { cache: [], sql: [], process: [], none: [] }
-  readonly #longestMs: number
-
-  constructor(disturbances: readonly Disturbance[]) {
-    this.#longestMs = Math.max(0, ...disturbances.map(({ from, to }) => to - from))
-    const sorted = [...disturbances].sort((a, b) => a.from - b.from)
-    for (const fault of sorted) this.#byPart[fault.disturbs].push(fault)
-  }
-
-  /** The faults of a part between two moments; with `life`, those that disturb this one. */
-  of(part: Disturbed, from: number, until: number, life?: WriterLife): Disturbance[] {
-    const faults = this.#byPart[part]
-    let low = 0
-    let high = faults.length
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (faults[middle]!.from < from - this.#longestMs) low = middle + 1
-      else high = middle
-    }
-    const found: Disturbance[] = []
-    for (let next = low; next < faults.length && faults[next]!.from <= until; next++) {
-      const fault = faults[next]!
-      if (fault.to >= from && (!life || life.reliesOn.includes(fault.target))) found.push(fault)
-    }
-    return found
-  }
 }

@@ -6,9 +6,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LedgerReport } from '../../src/index.js'
 import type { WriterLife } from './account.js'
-import type { Disturbance } from './allowed-loss.js'
+import type { Disturbances } from './disturbances.js'
 import { type Check, exactly } from './checks.js'
 import { type Due, dueRows } from './due.js'
+import { firstIndex } from './first-index.js'
 import { PARTS, type Uses } from './uses.js'
 
 const LOOK_EVERY_MS = 500
@@ -48,7 +49,7 @@ export class Looks {
   }
 
   /** `before`: the rows that the site began with. */
-  checks(lives: readonly WriterLife[], disturbances: readonly Disturbance[], before = 0): Check[] {
+  checks(lives: readonly WriterLife[], disturbances: Disturbances, before = 0): Check[] {
     const recorded = new Recorded(lives, disturbances, before)
     const wrong = (is: (look: Look) => boolean): [what: string, number: number] => {
       const [first, ...others] = this.#looks.filter((look) => is(look))
@@ -104,7 +105,7 @@ class Recorded {
   readonly #longestExcuseMs: number
   readonly #before: number
 
-  constructor(lives: readonly WriterLife[], disturbances: readonly Disturbance[], before: number) {
+  constructor(lives: readonly WriterLife[], disturbances: Disturbances, before: number) {
     this.#before = before
     this.#all = Float64Array.from(lives.flatMap(({ times }) => times)).sort()
     this.#due = dueRows(lives, disturbances)
@@ -115,29 +116,17 @@ class Recorded {
 
   most({ end }: Look): number {
     return (
-      this.#before + countBefore(this.#all.length, (index) => this.#all[index]!, end + CLOCK_MS)
+      this.#before + firstIndex(this.#all.length, (index) => this.#all[index]! < end + CLOCK_MS)
     )
   }
 
   least({ at, end }: Look): number {
     const old = Math.min(end, at - this.#longestExcuseMs)
-    const first = countBefore(this.#due.length, (index) => this.#due[index]!.at, old)
+    const first = firstIndex(this.#due.length, (index) => this.#due[index]!.at < old)
     let least = this.#before + first
     for (let next = first; next < this.#due.length && this.#due[next]!.at < end; next++) {
       if (this.#due[next]!.from <= at) least++
     }
     return least
   }
-}
-
-/** The number of moments of an ascending list before `moment`. */
-function countBefore(length: number, at: (index: number) => number, moment: number): number {
-  let low = 0
-  let high = length
-  while (low < high) {
-    const middle = (low + high) >> 1
-    if (at(middle) < moment) low = middle + 1
-    else high = middle
-  }
-  return low
 }
