@@ -190,7 +190,7 @@ export function hitsSuite(pair: Pair): void {
       },
     )
 
-    hitsTest("the author's own views never count", async ({ open }) => {
+    hitsTest("the author's own views never count", async ({ open, log }) => {
       const hits = open()
       hits.record('a', { viewer: 'anna', owner: 'anna' })
       hits.record('a', { viewer: 'anna', owner: true })
@@ -202,6 +202,7 @@ export function hitsSuite(pair: Pair): void {
       hits.record('a', { viewer: '', owner: '' })
       await drainAll(hits)
       assert.equal(await hits.count('a'), 4)
+      assert.deepEqual(log, [], 'an empty text is nobody, and no mistake')
     })
 
     hitsTest(
@@ -472,12 +473,15 @@ export function hitsSuite(pair: Pair): void {
         await hits.drain()
         assert.deepEqual(await hits.top(9), [['日'.repeat(85), 10]])
         assert.equal(await hits.rename('old', 'new'), 0)
-        for (const [from, to] of [
-          [7, 'a'],
-          ['a', 7],
-          ['a', undefined],
+        for (const [from, to, option] of [
+          [7, 'a', 'item'],
+          ['a', 7, 'newItem'],
+          ['a', undefined, 'newItem'],
         ]) {
-          await assert.rejects(hits.rename(from as string, to as string), TypeError)
+          await assert.rejects(hits.rename(from as string, to as string), {
+            name: 'TypeError',
+            message: new RegExp(`option "${option}"`),
+          })
         }
         for (const to of ['', 'x'.repeat(256)]) {
           await assert.rejects(hits.rename('a', to), RangeError)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import express from 'express'
 import request from 'supertest'
+import type { Request } from './express.js'
 import { Mount } from './mount.js'
 
 const FIELDS = ['url', 'originalUrl', 'baseUrl', 'params'] as const
@@ -25,4 +26,15 @@ test('a request has the address of its mount during the work, and its own afterw
     res.send('done')
   })
   await request(app).get('/threads/7/page?n=1').expect(200, 'done')
+})
+
+test('a request of another framework gets no fields that it does not have', () => {
+  const req = { url: '/page' } as Request
+  const mount = new Mount(req)
+  req.url = '/rewritten'
+  assert.equal(
+    mount.during(req, () => req.url),
+    '/page',
+  )
+  assert.deepEqual(req, { url: '/rewritten' })
 })
