@@ -6,6 +6,7 @@ import { type Cache, type Database, DatabaseError } from '../../src/index.js'
 
 export const takesAll: Cache = {
   scope: 'shared',
+  neverGoesBack: true,
   get: async () => undefined,
   getMany: async () => new Map(),
   set: async () => true,

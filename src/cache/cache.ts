@@ -3,12 +3,22 @@
  * as a network that may lose, delay, repeat and reorder. Keys are printable ASCII of 1 to 250
  * bytes; values are Buffers; TTLs are whole seconds from 1 to 2,592,000 (30 days).
  *
+ * A cache may forget at any moment. Whether it may also go back to an earlier state, it declares
+ * with {@link Cache.neverGoesBack}.
+ *
  * Every method rejects with a {@link CacheError} when no answer came; the operation may have been,
  * or may yet be, carried out.
  */
 export interface Cache {
   /** `shared` between processes, or `private` to this one. */
   readonly scope: 'shared' | 'private'
+  /**
+   * `true`: the cache may forget, but a value never goes back to an earlier one by itself. `false`:
+   * it may, as a server that restores a snapshot, or a replica that takes over without the newest
+   * writes. `Sequence` and `GlobalCounter` count only in a cache that says `true`; with any other
+   * they take their values from SQL alone. A wrapper passes on what the cache behind it says.
+   */
+  readonly neverGoesBack: boolean
   /** The value, or `undefined` on a miss. */
   get(key: string): Promise<Buffer | undefined>
   /**

@@ -60,6 +60,7 @@ interface Item {
 
 class Memory implements Cache {
   readonly scope = 'private'
+  readonly neverGoesBack = true
   readonly #maxBytes: number
   readonly #maxItemBytes: number
   readonly #now: () => number

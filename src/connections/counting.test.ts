@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Cache, CacheError } from '../cache/cache.js'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { memory } from '../cache/memory.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
@@ -108,6 +109,9 @@ test('a cache does the same, and counts each key that a server has not answered'
   const real: Cache = failing(memory(), failure)
   const counting = new CountingCache(real, clock)
   assert.equal(counting.scope, 'private')
+  assert.equal(counting.neverGoesBack, true)
+  const mayGoBack = wrapped(memory(), { neverGoesBack: false })
+  assert.equal(new CountingCache(mayGoBack, clock).neverGoesBack, false)
   const value = Buffer.from('1')
   await counting.set('a', value, 10)
   await counting.add('b', value, 10)

@@ -169,6 +169,10 @@ export class CountingCache implements Cache {
     return this.#cache.scope
   }
 
+  get neverGoesBack(): boolean {
+    return this.#cache.neverGoesBack
+  }
+
   get(key: string): Promise<Buffer | undefined> {
     return this.#watched(this.#cache.get(key))
   }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { memory } from '../cache/memory.js'
 import { enterMark, namespaceOf, secretOf } from '../database/identity.js'
@@ -17,12 +18,7 @@ const RENEW_MS = 10_000
 
 /** A cache that processes share, with some methods replaced. */
 function sharedCache(replaced: Partial<Cache> = {}): Cache {
-  return new Proxy<Cache>(memory(), {
-    get: (target, property) =>
-      property === 'scope'
-        ? 'shared'
-        : Reflect.get(property in replaced ? replaced : target, property).bind(target),
-  })
+  return wrapped<Cache>(memory(), { scope: 'shared', ...replaced })
 }
 
 /** A database in the namespace that all of these tests begin with. */
@@ -88,6 +84,9 @@ test('keys begin with the namespace of the database, in every operation', async 
   assert.equal(await one.cache.delete('a'), true)
   assert.equal(String(await shared.get('a')), 'foreign')
   assert.equal(one.cache.scope, 'shared')
+  assert.equal(one.cache.neverGoesBack, true)
+  const mayGoBack = await bench(sharedCache({ neverGoesBack: false }), one.database)
+  assert.equal(mayGoBack.cache.neverGoesBack, false)
   await one.database.close()
 })
 

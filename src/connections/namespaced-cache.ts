@@ -23,6 +23,10 @@ class PrefixedCache implements Cache {
     return this.#cache.scope
   }
 
+  get neverGoesBack(): boolean {
+    return this.#cache.neverGoesBack
+  }
+
   get(key: string): Promise<Buffer | undefined> {
     return this.#in((start) => this.#cache.get(start + key))
   }

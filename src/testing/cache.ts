@@ -67,6 +67,10 @@ export function testCache({
     assert(scope === 'shared' || scope === 'private', `scope is ${scope}`)
   })
 
+  check('it says whether it may go back to an earlier state', async ({ neverGoesBack }) => {
+    assert(typeof neverGoesBack === 'boolean', `neverGoesBack is ${neverGoesBack}`)
+  })
+
   check(
     'a missing key has no value, cannot be appended to, deleted or incremented',
     async (cache, key) => {

@@ -34,6 +34,7 @@ export function exploredCache(cache: Cache, ask: Ask): Cache {
     ask({ what: `cache ${what} ${key}`, writes: [key], work, error })
   return {
     scope: 'shared',
+    neverGoesBack: cache.neverGoesBack,
     get: (key) => read('get', [key], () => cache.get(key)),
     getMany: async (keys, onUnanswered) => {
       try {

@@ -1,6 +1,6 @@
 import { type Cache, CacheError, type CacheErrorCode } from '../../src/cache/cache.js'
 
-export type Operation = Exclude<keyof Cache, 'scope' | 'close'>
+export type Operation = Exclude<keyof Cache, 'scope' | 'neverGoesBack' | 'close'>
 
 /**
  * Outcome of an operation: as it should be; an error, and it was not carried out, or was, or the
@@ -8,10 +8,14 @@ export type Operation = Exclude<keyof Cache, 'scope' | 'close'>
  */
 export type CacheFault = 'none' | 'down' | 'timeout' | 'done' | 'closed' | 'lost' | 'silent'
 
+/** What a snapshot has lives longer than a test. */
+const RESTORED_SECONDS = 3600
+
 /** A real cache that fails as `fault` says. It may stand before one that others share. */
 export class FaultyCache implements Cache {
   fault: (operation: Operation, key: string) => CacheFault
   readonly scope: Cache['scope']
+  neverGoesBack: boolean
   readonly keys = new Set<string>()
   operations = 0
   readonly #inner: Cache
@@ -24,6 +28,7 @@ export class FaultyCache implements Cache {
     this.#inner = inner
     this.fault = fault
     this.scope = scope
+    this.neverGoesBack = inner.neverGoesBack
   }
 
   close() {
@@ -54,6 +59,17 @@ export class FaultyCache implements Cache {
   /** Forgets all it has been asked about. */
   async flush(): Promise<void> {
     await Promise.all([...this.keys].map((key) => this.#inner.delete(key)))
+  }
+
+  /** Takes a snapshot of all it has been asked about. */
+  snapshot(): Promise<ReadonlyMap<string, Buffer>> {
+    return this.#inner.getMany([...this.keys])
+  }
+
+  /** Goes back to a snapshot. */
+  async restore(snapshot: ReadonlyMap<string, Buffer>): Promise<void> {
+    await this.flush()
+    for (const [key, value] of snapshot) await this.#inner.set(key, value, RESTORED_SECONDS)
   }
 
   async #do<T>(operation: Operation, key: string, work: () => Promise<T>): Promise<T> {

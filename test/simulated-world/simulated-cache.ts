@@ -22,6 +22,7 @@ export interface CacheFaults {
 /** A process's connection to its servers, through a network that loses, delays and repeats. */
 export class SimulatedCache<P extends SimulatedProcess = SimulatedProcess> implements Cache {
   readonly scope = 'shared'
+  readonly neverGoesBack: boolean
   /** The process finds these at the addresses in its list. */
   servers: readonly SimulatedCacheServer[]
   protected readonly process: P
@@ -33,11 +34,13 @@ export class SimulatedCache<P extends SimulatedProcess = SimulatedProcess> imple
     servers: readonly SimulatedCacheServer[],
     faults: CacheFaults,
     errors: ErrorClasses,
+    neverGoesBack = false,
   ) {
     this.process = process
     this.servers = servers
     this.#faults = faults
     this.#errors = errors
+    this.neverGoesBack = neverGoesBack
   }
 
   get(key: string): Promise<Buffer | undefined> {

@@ -43,6 +43,8 @@ export function openMemcached(
 
 class Memcached implements Cache {
   readonly scope = 'shared'
+  /** It restores nothing, unless an operator has it begin with an old memory file. */
+  readonly neverGoesBack = true
   readonly #servers: ReadonlyMap<string, MemcachedServer>
   readonly #ring: Ring
 
