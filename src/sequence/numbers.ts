@@ -2,11 +2,12 @@
  * The protocol of a sequence: numbers from a counter in the cache, made safe by one row in SQL.
  *
  * Why no number is handed out twice. A generation's counter lives under a key with a unique token,
- * which one process adds once, before anybody knows it; so within a generation `increment` gives
- * each number once. Nothing above `reserved` is handed out before SQL has raised it, which it
- * refuses for any generation but the newest; and the next generation begins at what was reserved.
- * So generations share no number, even if a process still believes in an old one, or a server comes
- * back with its counter. No clock takes part in this.
+ * which one process adds once, before anybody knows it, in a cache that may forget it and never
+ * goes back; so within a generation `increment` gives each number once. Nothing above `reserved` is
+ * handed out before SQL has raised it, which it refuses for any generation but the newest; and the
+ * next generation begins at what was reserved. So generations share no number, even if a process
+ * still believes in an old one, or a server comes back with its counter. No clock takes part in
+ * this. A cache that may go back does not count at all.
  *
  * Why numbers grow, on all processes: who calls after an answer gets a greater number. Within a
  * generation `increment` sees to it. Between two: an operation is sent for those who wait at that
@@ -44,7 +45,7 @@ const RETRY_MS = 100
 export interface Parts {
   readonly name: string
   readonly block: number
-  /** `undefined`: SQL alone. */
+  /** Never goes back. `undefined`: SQL alone. */
   readonly cache: Cache | undefined
   readonly record: GenerationRecord
   readonly environment: Environment

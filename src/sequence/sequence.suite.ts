@@ -452,6 +452,29 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     },
   )
 
+  for (const declared of [false, undefined]) {
+    check(
+      `a cache that declares ${declared} of never going back gives no number, and repeats none`,
+      async (bench) => {
+        const cache = new FaultyCache(bench.cache, undefined, 'shared')
+        Object.assign(cache, { neverGoesBack: declared })
+        const sequences = [bench.sequence({ cache }), bench.sequence({ cache })]
+        const numbers: number[] = []
+        for (let i = 0; i < 20; i++) {
+          const snapshot = await cache.snapshot()
+          for (const sequence of sequences) numbers.push(await sequence.next())
+          await cache.restore(snapshot)
+        }
+        assert.deepEqual(
+          numbers,
+          numbers.map((_, index) => index + 1),
+        )
+        assert.equal((await bench.row()).token, null)
+        assert.equal(cache.operations, 0, 'it is not asked')
+      },
+    )
+  }
+
   check('a database that refuses for good is told at once', async (bench) => {
     const sequence = bench.sequence()
     await sequence.next()

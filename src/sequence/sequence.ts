@@ -15,8 +15,8 @@ export interface SequenceOptions {
    */
   name: string
   /**
-   * The cache that counts. One that is private to this process (`memory:`) is not used: numbers
-   * come from SQL alone.
+   * The cache that counts. One that is private to this process (`memory:`), or that may go back to
+   * an earlier state, is not used: numbers come from SQL alone.
    * @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else SQL alone
    */
   cache?: string | Cache | undefined
@@ -58,7 +58,8 @@ export class SequenceIn {
     this.#numbers = new Numbers({
       name,
       block,
-      cache: cache.scope === 'shared' ? cache : undefined,
+      // One that goes back would give numbers again.
+      cache: cache.scope === 'shared' && cache.neverGoesBack ? cache : undefined,
       record: new GenerationRecord(this.#database, name, block),
       environment,
       logger: burstLogger,
@@ -105,13 +106,17 @@ export class SequenceIn {
  * to a process that has died, and those whose answer was lost by a time-out or a broken connection
  * (as many as shared the operation: up to `block`, or 100 if that is more, and never over 1,000).
  *
- * With a cache a number costs a share of one cache operation, and SQL one write per half a block.
- * Without one it costs a share of one transaction, and the only numbers skipped are those of a
- * transaction whose reply was lost, or whose process was killed before it answered its callers (up
- * to 1,000). While the cache is silent calls wait; after 5 s of silence, or the third lost counter
- * within 10 s, numbers come from SQL alone, and the log says so. The cache is used again when a
- * counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away numbers
- * go on for up to half a second, then calls wait. A call that has waited 10 s rejects.
+ * A cache that goes back to an earlier state would give numbers again. So only one counts that
+ * declares that it never does ({@link Cache.neverGoesBack}), as memcached; restoring memcached
+ * itself from a snapshot breaks that.
+ *
+ * With such a cache a number costs a share of one cache operation, and SQL one write per half a
+ * block. Without one it costs a share of one transaction, and the only numbers skipped are those of
+ * a transaction whose reply was lost, or whose process was killed before it answered its callers
+ * (up to 1,000). While the cache is silent calls wait; after 5 s of silence, or the third lost
+ * counter within 10 s, numbers come from SQL alone, and the log says so. The cache is used again
+ * when a counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away
+ * numbers go on for up to half a second, then calls wait. A call that has waited 10 s rejects.
  *
  * The guarantees are the database's: one that loses committed transactions (a power cut with
  * relaxed durability, a failover to a replica that lags behind, a restored backup) may give numbers

@@ -152,4 +152,11 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
     },
     told: /the cache is not used again/,
   },
+  {
+    name: 'a cache counts that may go back',
+    file: '../sequence/sequence.ts',
+    find: "cache.scope === 'shared' && cache.neverGoesBack ?",
+    replace: "cache.scope === 'shared' ?",
+    told: TWICE,
+  },
 ]

@@ -58,9 +58,11 @@ export interface Scenario {
   readonly faults: readonly Fault[]
   /** A process that knows no cache. */
   readonly cacheless: boolean
+  /** The cache goes back to earlier states, and says that it may. */
+  readonly goesBack: boolean
 }
 
-type Fault = 'flush' | 'evict' | 'swap' | 'silence' | 'database' | 'kill' | 'still'
+type Fault = 'flush' | 'evict' | 'swap' | 'silence' | 'database' | 'kill' | 'still' | 'go back'
 const FAULTS: readonly Fault[] = [
   'flush',
   'evict',
@@ -77,6 +79,8 @@ export interface Outcome {
   readonly numbers: number
 }
 
+/** Longest time by which a cache server goes back. */
+const GOES_BACK_MS = 5_000
 const FAULTY_MS = 25_000
 /** More than the return to the cache takes. */
 const HEALED_MS = 24_000
@@ -86,7 +90,7 @@ const ADDRESSES = 2
 /**
  * Four sorts of run: losses alone; time-outs alone; processes that see other cache servers than
  * others do, beside a slow database; and all that can go wrong, now and then with a process that
- * knows no cache.
+ * knows no cache, or with a cache that goes back.
  */
 function scenarioOf(random: Random): Scenario {
   const common = {
@@ -97,6 +101,7 @@ function scenarioOf(random: Random): Scenario {
     connection: { requestLost: 0, replyLost: 0, delayed: 0 },
     database: { statementFails: 0, orphaned: 0, commitUnknown: 0, packetBytes: Infinity },
     cacheless: false,
+    goesBack: false,
   }
   const draw = random.between(0, 5)
   if (draw === 0) return { ...common, faults: ['flush', 'evict'] }
@@ -111,6 +116,7 @@ function scenarioOf(random: Random): Scenario {
       faults: ['swap'],
     }
   }
+  const goesBack = random.fork().chance(0.2)
   const lost = random.pick([0, 0.01])
   return {
     ...common,
@@ -126,7 +132,8 @@ function scenarioOf(random: Random): Scenario {
       commitUnknown: random.pick([0, 0.05]),
     },
     cacheless: random.chance(0.2),
-    faults: FAULTS,
+    goesBack,
+    faults: goesBack ? [...FAULTS, 'go back', 'go back', 'go back'] : FAULTS,
   }
 }
 
@@ -188,7 +195,13 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
     // The paces of two clocks are a fifth apart at most.
     const pace = 0.9 + random.next() / 5
     const process = new SimulatedProcess(world, started++, { pace })
-    const cache = new SimulatedCache(process, servers.slice(0, ADDRESSES), scenario.cache, loaded)
+    const cache = new SimulatedCache(
+      process,
+      servers.slice(0, ADDRESSES),
+      scenario.cache,
+      loaded,
+      !scenario.goesBack,
+    )
     const database = new SimulatedDatabase(process, {
       server: sql,
       begin: () => new SimulatedTransaction(process.name),
@@ -230,7 +243,11 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
         if (one.items.size > 0) one.remove(random.pick([...one.items.keys()]))
       }
     } else if (fault === 'silence') server.downUntil = world.now + random.between(100, 9_000)
-    else if (fault === 'database') sql.goAway(random.between(100, 4_000))
+    else if (fault === 'go back') {
+      const snapshot = server.snapshot()
+      const pausesTtls = random.chance(0.5)
+      world.after(random.between(1, GOES_BACK_MS), () => server.restore(snapshot, pausesTtls))
+    } else if (fault === 'database') sql.goAway(random.between(100, 4_000))
     else if (fault === 'still') {
       victim.process.stalledUntil = world.now + random.between(100, 4_000)
     } else if (fault === 'swap') {
@@ -278,7 +295,11 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
           `of ${scenario.block}`,
       )
     }
-    world.check(scenario.cacheless || token !== null, () => 'the cache is not used again')
+    const isUsed = token !== null
+    world.check(
+      scenario.cacheless || isUsed === !scenario.goesBack,
+      () => `the cache is ${isUsed ? 'used though it may go back' : 'not used again'}`,
+    )
     await world.pass(0)
     return { hash: world.hash, numbers: seen.size }
   } finally {

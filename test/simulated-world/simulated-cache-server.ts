@@ -1,8 +1,15 @@
 import type { World } from './world.js'
 
+/** A value is never changed: another one takes its place. */
 interface Item {
   value: Buffer
   readonly expires: number
+}
+
+/** State of a server at a moment. */
+export interface CacheSnapshot {
+  readonly takenAt: number
+  readonly items: ReadonlyMap<string, Item>
 }
 
 /** Limits of a cache server. */
@@ -19,7 +26,10 @@ const UNLIMITED: CacheLimits = {
   refusesWhenFull: false,
 }
 
-/** A cache server: memcached's rules, and its ways to lose things. */
+/**
+ * A cache server: memcached's rules, and its ways to lose things. It may also go back to an earlier
+ * state.
+ */
 export class SimulatedCacheServer {
   readonly name: string
   readonly items = new Map<string, Item>()
@@ -95,6 +105,23 @@ export class SimulatedCacheServer {
   clear(): void {
     this.items.clear()
     this.#bytes = 0
+  }
+
+  snapshot(): CacheSnapshot {
+    return { takenAt: this.#world.now, items: new Map(this.items) }
+  }
+
+  /**
+   * Goes back to a snapshot. `pausesTtls`: its clock has stood still since then, as that of a
+   * machine that is restored. Otherwise what has expired meanwhile is gone, as from a dump.
+   */
+  restore({ takenAt, items }: CacheSnapshot, pausesTtls: boolean): void {
+    this.clear()
+    const laterMs = pausesTtls ? this.#world.now - takenAt : 0
+    for (const [key, { value, expires }] of items) {
+      this.items.set(key, { value, expires: expires + laterMs })
+      this.#bytes += value.length
+    }
   }
 
   /** `added`: the part of `value` that has come now. */
