@@ -1,7 +1,6 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { Gather } from '../connections/gather.js'
-import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { answered } from '../connections/retry.js'
 import type { Database } from '../database/database.js'
@@ -9,7 +8,8 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, identifier, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { type Shared, shared } from '../support/shared.js'
 import { type Generation, Generations } from './generations.js'
-import { outcomeOf, OutcomeUnknownError } from './outcome.js'
+import { MAX_CACHE_DELTA, NumberInCache } from './number-in-cache.js'
+import { outcomeOf } from './outcome.js'
 import { Persisting } from './persisting.js'
 
 /** Options of a {@link GlobalCounter}. */
@@ -40,30 +40,16 @@ export interface GlobalCounterOptions {
 
 const MAX_SHARDS = 1_000
 const MIN_CHANCE = 1e-6
-/**
- * Larger increments are counted in SQL. Smaller ones that are refused, having passed 2^53-1 in the
- * cache, cannot carry the number there past 2^64, where it would begin at 0 again: that takes over
- * 4,000 million of them at once.
- */
-const MAX_CACHE_DELTA = 2 ** 32
 /** Lifetime in this process of the newest generation and the persisted value from SQL, in ms. */
 const RECENT_MS = 1_000
 
 /** Losses in the cache that one increment goes through. */
 const MAX_LOSSES = 100
 
-/** What one call adds to the number in the cache, and what that comes to. */
-interface Addition {
-  readonly generation: Generation
-  readonly delta: number
-  value: number | 'refused' | undefined
-}
-
 /** {@link GlobalCounter}, in an environment that tests may own. */
 export class GlobalCounterIn {
   readonly #connections: Connections
   readonly #database: PreparedDatabase
-  readonly #cache: NamespacedCache
   readonly #environment: Environment
   readonly #generations: Generations
   readonly #persisting: Persisting
@@ -74,8 +60,7 @@ export class GlobalCounterIn {
   readonly #persisted: Shared<number>
   #opening: Promise<unknown> | undefined
   readonly #inSql: Gather<number, number>
-  /** The cache takes a bounded number of requests at once. */
-  readonly #inCache: Gather<Addition, void>
+  readonly #inCache: NumberInCache
   /** The greatest value this process knows of. */
   #reached = 0
 
@@ -89,10 +74,11 @@ export class GlobalCounterIn {
     integer('shards', shards, 1, MAX_SHARDS)
     this.#environment = environment
     this.#database = this.#connections.openDatabase(database, ['counters'])
-    this.#cache = this.#connections.openNamespaced(cache, this.#database)
+    const opened = this.#connections.openNamespaced(cache, this.#database)
+    this.#inCache = new NumberInCache(opened, this.#name)
     this.#generations = new Generations({
       database: this.#database,
-      cache: this.#cache,
+      cache: opened,
       environment,
       name: this.#name,
       shards,
@@ -107,7 +93,6 @@ export class GlobalCounterIn {
       ([delta]) => this.#countInSql(delta!),
       () => 1,
     )
-    this.#inCache = new Gather('increments', (items) => this.#addAll(items), fitInCache)
   }
 
   /**
@@ -140,11 +125,8 @@ export class GlobalCounterIn {
   async get(): Promise<number> {
     return this.#connections.run(async () => {
       const generation = await this.#newest()
-      const text =
-        generation &&
-        (await this.#cache.get(generation.key).catch(() => undefined))?.toString('latin1')
-      const value = text ? Number(text) : NaN
-      return Number.isSafeInteger(value) ? value : this.#persisted()
+      const value = generation && (await this.#inCache.get(generation))
+      return value ?? this.#persisted()
     })
   }
 
@@ -168,7 +150,7 @@ export class GlobalCounterIn {
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
       const newest = this.#newest()
       const generation = await newest
-      const value = generation && (await this.#added(generation, delta))
+      const value = generation && (await this.#inCache.add(generation, delta))
       if (value === 'refused') return this.#inSql.add(delta)
       let opened: number | undefined
       if (generation === undefined || value === undefined) {
@@ -202,44 +184,6 @@ export class GlobalCounterIn {
       `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during ` +
         'one increment',
     )
-  }
-
-  /** The new number in the cache, which is the caller's own; `undefined`: the cache has none. */
-  async #added(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
-    const item: Addition = { generation, delta, value: undefined }
-    await this.#inCache.add(item)
-    return item.value
-  }
-
-  /** Adds what several calls add, in their order, to the number of one generation. */
-  async #addAll(items: readonly Addition[]): Promise<void> {
-    const { generation } = items[0]!
-    const sum = items.reduce((total, { delta }) => total + delta, 0)
-    let value = await this.#add(generation, sum)
-    for (const item of items.toReversed()) {
-      item.value = value
-      if (typeof value === 'number') value -= item.delta
-    }
-  }
-
-  /** Adds to the number of a generation. */
-  async #add(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
-    try {
-      return await this.#cache.increment(generation.key, delta)
-    } catch (error) {
-      // Closed or silent, it may have been asked; down or refusing, it has not counted.
-      if (
-        error instanceof CacheError &&
-        (error.code === 'CACHE_TIMEOUT' || error.code === 'CACHE_CLOSED')
-      ) {
-        throw new OutcomeUnknownError(this.#name, error)
-      }
-      if (!(error instanceof RangeError)) throw error
-      // The cache may have stored what is past 2^53-1. What is persisted is not, and a new
-      // generation goes on from there.
-      await this.#cache.delete(generation.key)
-      return 'refused'
-    }
   }
 
   /** Opens a generation, one at a time: the others of this process find it opened. */
@@ -317,16 +261,6 @@ export class GlobalCounter extends GlobalCounterIn {
   constructor(options: GlobalCounterOptions) {
     super(options, systemEnvironment)
   }
-}
-
-/** How many of several additions the cache is asked for at once. */
-function fitInCache(items: readonly Addition[]): number {
-  const { generation } = items[0]!
-  let sum = 0
-  const end = items.findIndex(
-    (item) => item.generation.number !== generation.number || (sum += item.delta) > MAX_CACHE_DELTA,
-  )
-  return end === -1 ? items.length : Math.max(1, end)
 }
 
 function chanceOf(value: unknown): number {
