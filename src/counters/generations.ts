@@ -20,10 +20,13 @@ const GENERATIONS = table('global_counter_generations', ['name', 'generation'], 
 /** Generations whose beginning is remembered, for increments that are delayed. */
 const KEPT_GENERATIONS = 10_000
 
-/** The life of a counter in the cache under one key, from the seeding of that key to its loss. */
+/**
+ * The life of a counter in the cache under one key, from the seeding of that key to its loss.
+ * Without a cache that counts, each transaction opens a generation, whose key nobody seeds.
+ */
 export interface Generation {
   readonly number: number
-  /** Seeded before the generation could be seen by anybody, and never again. */
+  /** Seeded before the generation could be seen by anybody, or never. */
   readonly key: string
   readonly shards: number
 }
@@ -35,14 +38,15 @@ export interface Generation {
  */
 export class Generations {
   readonly #database: PreparedDatabase
-  readonly #cache: NamespacedCache
+  readonly #cache: NamespacedCache | undefined
   readonly #environment: Environment
   readonly #name: string
   readonly #shards: number
 
   constructor(parts: {
     database: PreparedDatabase
-    cache: NamespacedCache
+    /** Never goes back. `undefined`: SQL alone, so no key is ever seeded. */
+    cache: NamespacedCache | undefined
     environment: Environment
     name: string
     shards: number
@@ -113,18 +117,36 @@ export class Generations {
    * @throws RangeError past 2^53-1; CacheError if the key was not seeded: nothing was counted.
    * DatabaseError.
    */
-  async open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
+  open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
+    return this.#opened(delta, (newest) => newest?.number === missed?.number)
+  }
+
+  /**
+   * The same, whichever the newest generation is. Returns the counter's new value.
+   *
+   * @throws as {@link open}
+   */
+  async openNext(delta: number): Promise<number> {
+    const value = await this.#opened(delta, () => true)
+    assert(value !== undefined, 'a generation has been opened')
+    return value
+  }
+
+  async #opened(
+    delta: number,
+    isMeant: (newest: Generation | undefined) => boolean,
+  ): Promise<number | undefined> {
     // Within the transaction SQL would wait for its locks.
-    await this.#cache.namespace.enter()
+    await this.#cache?.namespace.enter()
     const tokens: Buffer[] = []
     return this.#retried(() =>
-      this.#database.retriedTransaction((tx) => this.#open(tx, missed, delta, tokens)),
+      this.#database.retriedTransaction((tx) => this.#open(tx, isMeant, delta, tokens)),
     )
   }
 
   async #open(
     tx: Transaction,
-    missed: Generation | undefined,
+    isMeant: (newest: Generation | undefined) => boolean,
     delta: number,
     tokens: Buffer[],
   ): Promise<number | undefined> {
@@ -132,7 +154,7 @@ export class Generations {
     const counted = await this.#committed(tx, tokens)
     if (counted) return Number(counted['seed']) + delta
     const newest = await this.#newest((sql, values) => tx.query(sql, values))
-    if (newest?.number !== missed?.number) return undefined
+    if (!isMeant(newest)) return undefined
     const { rows } = await tx.query(
       'SELECT value FROM global_counter_shards ' +
         `WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`,
@@ -142,22 +164,31 @@ export class Generations {
     const seed = Math.max(persisted, newest ? await this.#inCache(newest) : 0)
     const value = seed + delta
     this.refuse(seed, delta)
-    // From here on the others find no number, and ask for the new generation.
-    if (newest) await this.#cache.delete(newest.key)
     const token = this.#environment.newId()
     tokens.push(token)
-    if (!(await this.#cache.add(this.#key(token), Buffer.from(String(value)), MAX_TTL_SECONDS))) {
-      throw new CacheError(
-        'CACHE_REFUSED',
-        `wide-cache: counter "${this.#name}": the cache does not store its value (out of memory?)`,
-      )
-    }
+    if (this.#cache) await this.#seed(this.#cache, newest, token, value)
     await this.#enter(tx, (newest?.number ?? 0) + 1, Math.max(newest?.shards ?? 0, this.#shards), {
       token,
       seed,
       value,
     })
     return value
+  }
+
+  /** Seeds the key of a new generation, and ends that of the newest one. @throws CacheError */
+  async #seed(
+    cache: NamespacedCache,
+    newest: Generation | undefined,
+    token: Buffer,
+    value: number,
+  ): Promise<void> {
+    // From here on the others find no number, and ask for the new generation.
+    if (newest) await cache.delete(newest.key)
+    if (await cache.add(this.#key(token), Buffer.from(String(value)), MAX_TTL_SECONDS)) return
+    throw new CacheError(
+      'CACHE_REFUSED',
+      `wide-cache: counter "${this.#name}": the cache does not store its value (out of memory?)`,
+    )
   }
 
   /** @throws RangeError if `value` and `delta` pass 2^53-1 */
@@ -174,7 +205,7 @@ export class Generations {
    * 2^53-1 were refused.
    */
   async #inCache({ key }: Generation): Promise<number> {
-    const value = Number((await this.#cache.get(key))?.toString('latin1') ?? 0)
+    const value = Number((await this.#cache?.get(key))?.toString('latin1') ?? 0)
     return Number.isSafeInteger(value) ? value : 0
   }
 

@@ -119,18 +119,19 @@ export function globalCounterSuite(
       ]
       const faulty = (sql: string): DatabaseFault =>
         /^(transaction|UPDATE)/.test(sql) ? faults[Math.floor(random() * faults.length)]! : 'none'
-      const counters = Array.from(
-        { length: 3 },
-        () =>
-          new GlobalCounterIn(
-            {
-              name: `unsure${seed}`,
-              database: new FaultyDatabase(site.database(), faulty),
-              cache: new FaultyCache(site.cache(), () => (random() < 0.03 ? 'lost' : 'none')),
-            },
-            withoutWaiting(),
-          ),
-      )
+      const counters = Array.from({ length: 3 }, (_, index) => {
+        const cache = new FaultyCache(site.cache(), () => (random() < 0.03 ? 'lost' : 'none'))
+        // One counts in SQL alone.
+        cache.neverGoesBack = index > 0
+        return new GlobalCounterIn(
+          {
+            name: `unsure${seed}`,
+            database: new FaultyDatabase(site.database(), faulty),
+            cache,
+          },
+          withoutWaiting(),
+        )
+      })
       const values = (await Promise.all(counters.map((counter) => manyOf(counter, 3, 10)))).flat()
       assert.equal(new Set(values).size, 90)
       assert.equal(await open(site, { name: `unsure${seed}` }).get(), 90)
@@ -175,6 +176,46 @@ export function globalCounterSuite(
         `${values.length} + ${unknown} came to ${total}`,
       )
     }
+  })
+
+  for (const declared of [false, undefined]) {
+    it(`a cache that declares ${declared} of never going back repeats no value`, async (site) => {
+      const cache = new FaultyCache(site.cache())
+      Object.assign(cache, { neverGoesBack: declared })
+      const counters = [0, 1].map(() => open({ ...site, cache: () => cache }))
+      const values: number[] = []
+      for (let i = 0; i < 20; i++) {
+        const snapshot = await cache.snapshot()
+        for (const counter of counters) values.push(...(await manyOf(counter, 3, 1)))
+        await cache.restore(snapshot)
+        assert.equal(await counters[1]!.get(), 6 * (i + 1))
+      }
+      assert.deepEqual(
+        values,
+        values.map((_, index) => index + 1),
+      )
+      assert.equal(cache.operations, 0, 'it is not asked')
+    })
+  }
+
+  it('in SQL alone, calls that come at one time share a transaction', async (site) => {
+    const cache = new FaultyCache(site.cache())
+    cache.neverGoesBack = false
+    const database = new FaultyDatabase(site.database())
+    const counter = new GlobalCounter({ name: 'test', database, cache })
+    assert.equal(await counter.increment(5), 5)
+    const before = database.transactions
+    const values = await Promise.all(
+      Array.from({ length: STORM }, (_, i) => counter.increment(1 + (i % 3))),
+    )
+    let expected = 5
+    for (const [i, value] of values.entries()) assert.equal(value, (expected += 1 + (i % 3)))
+    assert.equal(await counter.get(), expected)
+    assert.equal(database.transactions - before, 1)
+    // What does not fit together may fit alone.
+    const [small, large] = await Promise.allSettled([counter.increment(), counter.increment(MAX)])
+    assert.deepEqual(small, { status: 'fulfilled', value: expected + 1 })
+    assert(large.status === 'rejected' && large.reason instanceof RangeError)
   })
 
   it('only a loss opens a new generation; silence does not', async (site) => {

@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { type Cache, CacheError } from '../cache/cache.js'
 import { Connections } from '../connections/connections.js'
 import { Gather } from '../connections/gather.js'
@@ -7,6 +8,7 @@ import type { Database } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, identifier, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { type Shared, shared } from '../support/shared.js'
+import { type Addition, spread, sumOf } from './additions.js'
 import { type Generation, Generations } from './generations.js'
 import { MAX_CACHE_DELTA, NumberInCache } from './number-in-cache.js'
 import { outcomeOf } from './outcome.js'
@@ -25,8 +27,9 @@ export interface GlobalCounterOptions {
    */
   database?: string | Database | undefined
   /**
-   * The cache that holds the value. @default the environment variable WIDE_CACHE_SERVERS or
-   * MEMCACHE_SERVERS, else `memory:`
+   * The cache that holds the value. One that may go back to an earlier state is not used: values
+   * come from SQL alone. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS,
+   * else `memory:`
    */
   cache?: string | Cache | undefined
   /**
@@ -34,7 +37,9 @@ export interface GlobalCounterOptions {
    * the next loss in the cache on. @default 20
    */
   shards?: number | undefined
-  /** Share of the values that is persisted, 0 to 1. With 0 none is. @default 1 */
+  /**
+   * Share of the values that is persisted, 0 to 1. With 0 none is. In SQL alone each is. @default 1
+   */
   chanceToWrite?: number | undefined
 }
 
@@ -59,8 +64,9 @@ export class GlobalCounterIn {
   /** The greatest value persisted. */
   readonly #persisted: Shared<number>
   #opening: Promise<unknown> | undefined
-  readonly #inSql: Gather<number, number>
-  readonly #inCache: NumberInCache
+  readonly #inSql: Gather<Addition<number>, void>
+  /** `undefined`: the cache may go back, so values come from SQL alone. */
+  readonly #inCache: NumberInCache | undefined
   /** The greatest value this process knows of. */
   #reached = 0
 
@@ -75,10 +81,10 @@ export class GlobalCounterIn {
     this.#environment = environment
     this.#database = this.#connections.openDatabase(database, ['counters'])
     const opened = this.#connections.openNamespaced(cache, this.#database)
-    this.#inCache = new NumberInCache(opened, this.#name)
+    this.#inCache = opened.neverGoesBack ? new NumberInCache(opened, this.#name) : undefined
     this.#generations = new Generations({
       database: this.#database,
-      cache: opened,
+      cache: this.#inCache && opened,
       environment,
       name: this.#name,
       shards,
@@ -90,8 +96,8 @@ export class GlobalCounterIn {
     this.#persisted = recent(() => this.#askPersisted())
     this.#inSql = new Gather(
       'increments',
-      ([delta]) => this.#countInSql(delta!),
-      () => 1,
+      (items) => this.#countInSql(items),
+      (items) => items.length,
     )
   }
 
@@ -117,15 +123,15 @@ export class GlobalCounterIn {
 
   /**
    * The number, as the cache has it, with the increments that are under way. While the cache has no
-   * number, or does not answer: the greatest one persisted. It may lack what other processes have
-   * counted since the cache lost the number, for a second at most.
+   * number, or does not answer, and in SQL alone: the greatest one persisted. It may then lack what
+   * other processes have counted in the last second.
    *
    * @throws DatabaseError
    */
   async get(): Promise<number> {
     return this.#connections.run(async () => {
-      const generation = await this.#newest()
-      const value = generation && (await this.#inCache.get(generation))
+      const generation = this.#inCache && (await this.#newest())
+      const value = generation && (await this.#inCache?.get(generation))
       return value ?? this.#persisted()
     })
   }
@@ -144,14 +150,15 @@ export class GlobalCounterIn {
   }
 
   async #increment(delta: number): Promise<number> {
-    if (delta > MAX_CACHE_DELTA || !Number.isSafeInteger(this.#reached + delta)) {
-      return this.#inSql.add(delta)
+    const inCache = this.#inCache
+    if (!inCache || delta > MAX_CACHE_DELTA || !Number.isSafeInteger(this.#reached + delta)) {
+      return this.#addInSql(delta)
     }
     for (let losses = 0; losses < MAX_LOSSES; losses++) {
       const newest = this.#newest()
       const generation = await newest
-      const value = generation && (await this.#inCache.add(generation, delta))
-      if (value === 'refused') return this.#inSql.add(delta)
+      const value = generation && (await inCache.add(generation, delta))
+      if (value === 'refused') return this.#addInSql(delta)
       let opened: number | undefined
       if (generation === undefined || value === undefined) {
         opened = await this.#open(generation, delta)
@@ -161,29 +168,37 @@ export class GlobalCounterIn {
       this.#newest.forget(newest)
       if (opened !== undefined) return opened
     }
-    throw this.#tooManyLosses()
-  }
-
-  /** Counts a delta that the cache is not asked for: it is large, or has been refused. */
-  async #countInSql(delta: number): Promise<number> {
-    for (let losses = 0; losses < MAX_LOSSES; losses++) {
-      const persisted = await this.#askPersisted()
-      this.#reached = Math.max(this.#reached, persisted)
-      // Most are refused here, without a lock that others would wait for.
-      this.#generations.refuse(persisted, delta)
-      const value = await this.#open(await this.#askNewest(), delta)
-      this.#newest.forget()
-      if (value !== undefined) return value
-    }
-    throw this.#tooManyLosses()
-  }
-
-  #tooManyLosses(): CacheError {
-    return new CacheError(
+    throw new CacheError(
       'CACHE_REFUSED',
       `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during ` +
         'one increment',
     )
+  }
+
+  /** Counts a delta that the cache is not asked for. Returns the new number, the caller's own. */
+  async #addInSql(delta: number): Promise<number> {
+    const item: Addition<number> = { delta, value: undefined }
+    await this.#inSql.add(item)
+    assert(item.value !== undefined, 'it has been counted')
+    return item.value
+  }
+
+  /** Counts what several calls add, in their order, in one transaction. */
+  async #countInSql(items: readonly Addition<number>[]): Promise<void> {
+    const sum = sumOf(items)
+    if (this.#inCache) {
+      // Too large for the cache, most are refused here, without a lock that others would wait for.
+      const persisted = await this.#askPersisted()
+      this.#reached = Math.max(this.#reached, persisted)
+      this.#generations.refuse(persisted, sum)
+    }
+    try {
+      spread(items, await this.#generations.openNext(sum))
+    } catch (error) {
+      throw outcomeOf(this.#name, error)
+    } finally {
+      this.#newest.forget()
+    }
   }
 
   /** Opens a generation, one at a time: the others of this process find it opened. */
@@ -216,8 +231,9 @@ export class GlobalCounterIn {
 
 /**
  * A number that only rises, shared by any number of processes, and that gives each caller its own
- * value. It lives in the cache, where an increment is one operation, and is persisted in SQL as the
- * maximum over random rows. (After "Efficient Global Counters, revisited", Jens Scheffler, 2009.)
+ * value. It lives in a cache that never goes back, where an increment is one operation, and is
+ * persisted in SQL as the maximum over random rows. (After "Efficient Global Counters, revisited",
+ * Jens Scheffler, 2009.)
  *
  * With `chanceToWrite` 1 an increment resolves when its value, or a later one, is persisted. Then a
  * value is never given out twice and no acknowledged increment is lost, whatever the cache forgets
@@ -231,7 +247,14 @@ export class GlobalCounterIn {
  *   began tells whether the increment is contained in it (then it is acknowledged) or was lost
  *   (then it is done again): never twice.
  *
- * Increments of over 2^32 are counted in SQL, each in a transaction.
+ * A cache that goes back to an earlier state would give values again. So only one counts that
+ * declares that it never does ({@link Cache.neverGoesBack}), as memcached and `memory:`; restoring
+ * memcached itself from a snapshot breaks that. With any other cache values come from SQL alone:
+ * increments that come while a transaction is under way share the next, which opens a generation
+ * whose key nobody seeds. A process that counts in SQL alone, and one that counts in a cache, end
+ * each other's generations; with `chanceToWrite` 1 they give no value twice.
+ *
+ * Increments of over 2^32 are counted in SQL, in transactions.
  *
  * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that;
  * with 0 none is, and a loss in the cache takes back all since the last one.
@@ -243,9 +266,7 @@ export class GlobalCounterIn {
  *
  * With the cache down increments reject, and `get()` reads SQL; with the database down both reject,
  * from a second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that
- * is right, but costs a transaction at every change of process; with less it is wrong. Restoring
- * memcached to an earlier state, as from a snapshot of its machine, is not detected: it gives out
- * numbers again.
+ * is right, but costs a transaction at every change of process; with less it is wrong.
  *
  * @example
  * ```js

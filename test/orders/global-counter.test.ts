@@ -14,6 +14,12 @@ async function begun(orders: Orders, process: string): Promise<GlobalCounter> {
   return counter
 }
 
+/** Opens a counter on the ports of a process whose cache may go back. */
+function openInSql(orders: Orders, process: string): GlobalCounter {
+  const ports = orders.actor(process)
+  return openGlobalCounter({ ...ports, cache: { ...ports.cache, neverGoesBack: false } })
+}
+
 /** The cache's key of the newest generation. */
 function keyOf(orders: Orders): string {
   const [row] = orders.look(
@@ -89,6 +95,49 @@ test('a large increment counts what others count meanwhile, and loses none of it
     })
     await assertKept(orders, one, values, 2 + LARGE)
   }, COUNTERS)
+})
+
+test('who counts in SQL alone, beside one who counts in the cache, repeats no value', async () => {
+  await explore(
+    async (orders) => {
+      const one = await begun(orders, 'one')
+      const other = openInSql(orders, 'other')
+      const values: number[] = []
+      const counts = (counter: GlobalCounter) => async () => values.push(await counter.increment())
+      await orders.together({ one: counts(one), other: counts(other) })
+      await assertKept(orders, other, values, 3)
+    },
+    { ...COUNTERS, preemptions: 1 },
+  )
+})
+
+test('with an answer lost, an increment in SQL alone is counted once, or is unknown', async () => {
+  let counted = 0
+  await explore(
+    async (orders) => {
+      const [one, other] = [openInSql(orders, 'one'), openInSql(orders, 'other')]
+      const values: number[] = []
+      let unknown = 0
+      const counts = (counter: GlobalCounter) => () =>
+        counter.increment().then(
+          (value) => values.push(value),
+          (error: Error) => {
+            assert.equal(error.name, 'OutcomeUnknownError')
+            unknown++
+          },
+        )
+      await orders.together({ one: counts(one), other: counts(other) })
+      if (unknown === 0) counted++
+      // A try that has begun goes on.
+      await orders.pass(1)
+      await orders.alone(async () => values.push(await other.increment()))
+      assert.equal(new Set(values).size, values.length, `${values}`)
+      const number = Math.max(...values)
+      assert(number >= values.length && number <= values.length + unknown, `${values}`)
+    },
+    { tables: 'counters', preemptions: 1, failures: 1 },
+  )
+  assert(counted > 0)
 })
 
 test("a caller's increment is in its next number, whatever the cache loses", async () => {
