@@ -6,6 +6,7 @@ import { close } from './close.js'
 import { broughtWithinMs, mustBeInTime } from './complete.js'
 import { ScheduledDrains } from './scheduled-drains.js'
 import { disaster, MAX_SKEW_MS, STALL_MS } from './disasters.js'
+import { goBack, snapshotsOf } from './going-back.js'
 import { HoldUps } from './hold-ups.js'
 import type { Protocol } from './protocol.js'
 import { WideCacheProcess } from './process.js'
@@ -102,6 +103,7 @@ export class Run {
       world.after(random.between(0, scenario.faultsMs), () => disaster(this))
     }
     this.#holdUps.begin()
+    goBack(this)
     if (scenario.pauseMs > 0) {
       await world.pass(scenario.faultsMs / 2)
       await this.#pause()
@@ -406,7 +408,10 @@ export class Run {
     await world.pass(AFTER_NO_WRITES_MS)
   }
 
-  /** The cache loses what it holds, and all that was recorded is soon in SQL all the same. */
+  /**
+   * The cache loses what it holds, or goes back to an earlier state, and all that was recorded is
+   * soon in SQL all the same.
+   */
   async #loseCells(): Promise<void> {
     const { world, scenario, records } = this
     const { random } = world
@@ -417,13 +422,18 @@ export class Run {
     for (let i = 0; i < CALM_READS; i++) {
       this.#later(0, 3 * LOSS_WITHIN_MS, (actor) => this.#read(actor))
     }
+    const restore = snapshotsOf(this.servers)
     await world.pass(random.between(0, LOSS_WITHIN_MS))
     world.note('the cache loses cells')
     records.lostCellsAt = world.now
     const chance = random.pick([1, 1, 0.5])
-    for (const server of this.servers) {
-      for (const key of server.items.keys()) {
-        if (chance === 1 || (isCell(key) && random.chance(chance))) server.remove(key)
+    const how = random.fork()
+    if (scenario.goesBack > 0 && how.chance(0.5)) restore(how.chance(0.5))
+    else {
+      for (const server of this.servers) {
+        for (const key of server.items.keys()) {
+          if (chance === 1 || (isCell(key) && random.chance(chance))) server.remove(key)
+        }
       }
     }
     await world.pass(LOSS_WITHIN_MS + broughtWithinMs(scenario))

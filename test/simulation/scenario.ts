@@ -73,8 +73,10 @@ export interface Scenario {
   readonly holdUps: number
   /** Once nothing else goes wrong, the database takes no writes for so long, 0: it takes them. */
   readonly noWritesMs: number
-  /** Once nothing else goes wrong, the cache loses what its cells hold. */
+  /** Once nothing else goes wrong, the cache loses what its cells hold, or goes back. */
   readonly losesCells: boolean
+  /** Number of times that cache servers go back to an earlier state before that. */
+  readonly goesBack: number
 }
 
 /**
@@ -196,12 +198,14 @@ export function scenarioOf(random: Random): Scenario {
   const holdUps = added.pick([0, 1, 2, 4, 8])
   const takesNoWrites = added.chance(0.1)
   const losesCells = added.fork().chance(0.2)
-  if (!takesNoWrites) return { ...drawn, holdUps, noWritesMs: 0, losesCells }
+  const goesBack = added.fork().pick([0, 0, 0, 1, 3])
+  if (!takesNoWrites) return { ...drawn, holdUps, noWritesMs: 0, losesCells, goesBack }
   const { confirmSeconds, cellTtlSeconds } = drawn
   return {
     ...drawn,
     holdUps,
     losesCells,
+    goesBack,
     noWritesMs: (confirmSeconds + added.pick([5, 40, 90])) * 1000,
     // So that a writer commits what its cell holds before that ends.
     cellTtlSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),
