@@ -1,36 +1,40 @@
 /** Tests the memory of one process for figures that several share. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { memory } from '../cache/memory.js'
 import { systemEnvironment } from '../support/environment.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { CachedRead } from './cached-read.js'
 
 const FIGURES = 'read:name:test:figures'
+const LEASE = 'read:name:test:lease'
 const TTL_SECONDS = 10
 
 /** A process that reads, and its cache, whose time goes with the process's. */
 function bench() {
   const clock = new ManualClock(0)
-  const cache = memory({ now: clock.now })
+  const cache = new FaultyCache(memory({ now: clock.now }))
   const world = { fails: false, queries: 0 }
-  const read = new CachedRead({
-    cache,
-    environment: { ...systemEnvironment, clock },
-    key: 'test',
-    name: 'name',
-    ttlSeconds: TTL_SECONDS,
-    async query() {
-      world.queries++
-      if (world.fails) throw new Error('SQL is away')
-      return { figures: world.queries, readAt: clock.now() }
-    },
-  })
+  const newProcess = (): CachedRead<number> =>
+    new CachedRead({
+      cache,
+      environment: { ...systemEnvironment, clock },
+      key: 'test',
+      name: 'name',
+      ttlSeconds: TTL_SECONDS,
+      async query() {
+        world.queries++
+        if (world.fails) throw new Error('SQL is away')
+        return { figures: world.queries, readAt: clock.now() }
+      },
+    })
   return {
     clock,
     cache,
     world,
-    read,
+    read: newProcess(),
+    newProcess,
     /** Another process shares figures that it has read so many milliseconds ago. */
     others: (figures: number, agoMs = 0) => {
       const reading = { figures, readAt: clock.now() - agoMs }
@@ -107,14 +111,31 @@ test('older figures in the cache replace no newer ones of this process', async (
   assert.equal(world.queries, 1)
 })
 
+test('figures of a cache that has gone back are shown by new processes, for a period', async () => {
+  const { clock, cache, world, read, newProcess } = bench()
+  assert.equal(await read.read(), 1)
+  const snapshot = await cache.snapshot()
+  await clock.advance(1_000 * TTL_SECONDS)
+  assert.equal(await read.read(), 2)
+  await cache.restore(snapshot)
+  // Of the snapshot, only the lease ends meanwhile.
+  await cache.set(LEASE, Buffer.from('1'), TTL_SECONDS)
+  const other = newProcess()
+  for (let seconds = 0; seconds < TTL_SECONDS; seconds++) {
+    assert.deepEqual([await read.read(), await other.read()], [2, 1], `after ${seconds} s`)
+    await clock.advance(1_000)
+  }
+  assert.deepEqual([await other.read(), await read.read()], [3, 3])
+  assert.equal(world.queries, 3)
+})
+
 test("where the database's clock has gone back, SQL is asked in the end", async () => {
   const { clock, cache, world, read, others } = bench()
   assert.equal(await read.read(), 1)
-  const lease = FIGURES.replace('figures', 'lease')
   for (let seconds = 0; seconds < 3 * TTL_SECONDS; seconds++) {
     await clock.advance(1_000)
     // Others read, by the clock as it is now.
-    await cache.set(lease, Buffer.from('1'), TTL_SECONDS)
+    await cache.set(LEASE, Buffer.from('1'), TTL_SECONDS)
     await others(50 + seconds, 3600_000)
     if (seconds < 3 * TTL_SECONDS - 1) assert.equal(await read.read(), 1, `after ${seconds} s`)
   }

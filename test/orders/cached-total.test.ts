@@ -107,6 +107,44 @@ test('an increment of a total that the cache has lost is not added to the next o
   }, COUNTERS)
 })
 
+for (const isCached of [true, false]) {
+  const state = isCached ? 'has a total' : 'is empty'
+  test(`a cache that ${state}, and goes back, shows no total that is too high`, async () => {
+    const behind = new Set<boolean>()
+    await explore(
+      async (orders) => {
+        begin(orders)
+        const [counting, reading] = [
+          new Process(orders, 'counting'),
+          new Process(orders, 'reading'),
+        ]
+        if (isCached) await orders.alone(() => reading.get())
+        const { cache } = orders.actor('network')
+        await orders.together({
+          counting: async () => {
+            await counting.count(2)
+            await counting.count(4)
+          },
+          reading: () => reading.get(),
+          network: async () => {
+            const snapshot = await cache.get(KEY)
+            await (snapshot ? cache.set(KEY, snapshot, TTL_SECONDS) : cache.delete(KEY))
+          },
+        })
+        for (const process of [counting, reading]) {
+          const total = await orders.alone(() => process.get())
+          assert([1, 3, 5, 7].includes(total), `${total}`)
+          behind.add(total < 7)
+        }
+        await orders.pass(TTL_SECONDS * 1000)
+        await assertTotal(orders, 7, counting, reading)
+      },
+      { ...COUNTERS, preemptions: 1 },
+    )
+    assert.equal(behind.size, 2)
+  })
+}
+
 test('of two readings at once no total comes back that an increment has changed', async () => {
   await explore(
     async (orders) => {
