@@ -1,7 +1,11 @@
 import assert from 'node:assert/strict'
+import { chmodSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
+import { join } from 'node:path'
 import { test } from 'node:test'
 import { freePort } from '../../../test/servers/free-port.js'
+import { startMemcached } from '../../../test/servers/memcached.js'
+import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 import { sharedMemcached } from '../../../test/servers/shared.js'
 import { memcachedAddresses } from './addresses.js'
 import { memcachedStats } from './stats.js'
@@ -13,6 +17,21 @@ test('a server tells of its statistics and settings', async () => {
   assert(Math.abs(Number(stats.get('time')) * 1000 - Date.now()) < 5_000)
   assert(Number(stats.get('limit_maxbytes')) > 0)
   assert(Number(stats.get('settings:item_size_max')) >= 1_048_576)
+  assert.equal(stats.get('settings:memory_file'), '(null)')
+})
+
+test('a server that keeps its memory in a file tells of the file', async () => {
+  const folder = temporaryFolder('memory-file')
+  chmodSync(folder, 0o777)
+  const file = join(folder, 'memory')
+  const server = await startMemcached({ args: ['-e', file] })
+  try {
+    const stats = await memcachedStats(memcachedAddresses('servers', server.address)[0]!, 2_000)
+    assert.equal(stats.get('settings:memory_file'), file)
+  } finally {
+    await server.kill()
+    removeFolder(folder)
+  }
 })
 
 /** Answers of a faulty server, and the code of the error that each leads to. */

@@ -17,6 +17,9 @@ const LEAST_ITEM_BYTES = 1024 * 1024
 /** The share of the memory that is full. */
 const FULL = 0.9
 
+/** The memory file of a server that has none. */
+const NO_FILE = '(null)'
+
 /** `stats` tells whole seconds. */
 const CLOCK_WARNING_MS = 10_000
 
@@ -84,6 +87,16 @@ export function findingsIn(
         `memcached ${name} takes items of ${sizeText(itemBytes)} at most; a cell that is fuller ` +
           'refuses frames, and their processes commit them directly',
         'start it with -I 1m or more',
+      ),
+    )
+  }
+  const file = stats.get('settings:memory_file') ?? NO_FILE
+  if (file !== NO_FILE) {
+    findings.push(
+      warning(
+        `memcached ${name} keeps its memory in the file ${file}; started with an old copy of it, ` +
+          'it goes back to an earlier state, and sequences and global counters give numbers twice',
+        'start it without -e; all that the package keeps there is in the database, or soon is',
       ),
     )
   }
