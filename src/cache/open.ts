@@ -2,9 +2,10 @@ import { variable } from '../support/environment-variable.js'
 import { wrongType, wrongValue } from '../support/options.js'
 import type { Cache } from './cache.js'
 import { isCache } from './checks.js'
-import { type MemcachedAddress, memcachedAddresses, withoutSecrets } from './memcached/addresses.js'
+import { type MemcachedAddress, memcachedAddresses } from './memcached/addresses.js'
 import { openMemcached } from './memcached/memcached.js'
 import { memory } from './memory.js'
+import { withoutSecrets } from './without-secrets.js'
 
 /** A cache, and whether it was made here: its owner closes what is `owned`, and nothing else. */
 export interface OpenedCache {

@@ -17,13 +17,22 @@ process.on('warning', (warning) => {
 })
 
 /** Runs `body` with a cache whose connections go through a proxy to the server at `address`. */
-export async function behindProxy(
+export function behindProxy(
   address: string,
   options: { timeoutMs: number },
   body: (cache: Cache, proxy: FaultyTcp) => Promise<void>,
 ): Promise<void> {
+  return openBehindProxy(address, (proxied) => memcached(proxied, options), body)
+}
+
+/** {@link behindProxy} with another cache than memcached. */
+export async function openBehindProxy(
+  address: string,
+  open: (address: string) => Cache,
+  body: (cache: Cache, proxy: FaultyTcp) => Promise<void>,
+): Promise<void> {
   const proxy = await startFaultyTcp(address)
-  const cache = memcached(proxy.address, options)
+  const cache = open(proxy.address)
   try {
     await body(cache, proxy)
   } finally {

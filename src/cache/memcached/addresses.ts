@@ -1,4 +1,5 @@
 import { wrongType, wrongValue } from '../../support/options.js'
+import { withoutSecrets } from '../without-secrets.js'
 
 /** Address of a memcached server, and the credentials for logging in there (SASL), if any. */
 export interface MemcachedAddress {
@@ -65,11 +66,6 @@ export function memcachedAddresses(option: string, servers: string): MemcachedAd
     addresses.set(address.name, address)
   }
   return [...addresses.values()]
-}
-
-/** A list that cannot be read, for a message: an `@` may be missing in it. */
-export function withoutSecrets(servers: string): string {
-  return servers.replace(/^.*@/s, '***@').replace(/:(?!\/\/|[0-9]{1,5}(?![^,/])).*$/s, ':***')
 }
 
 function decoded(text: string): string | undefined {

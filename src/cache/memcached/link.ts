@@ -1,6 +1,7 @@
 import memjs, { type Response, type Server } from 'memjs'
 import { systemClock, type Timer } from '../../support/clock.js'
 import { CacheError, type CacheErrorCode } from '../cache.js'
+import type { LinkOwner } from '../server.js'
 import type { MemcachedAddress } from './addresses.js'
 
 /**
@@ -154,17 +155,6 @@ export class Link {
       this.#fail('CACHE_TIMEOUT', `did not answer within ${this.#timeoutMs} ms`, true)
     } else this.#fail('CACHE_UNREACHABLE', `cannot be reached within ${this.#timeoutMs} ms`, true)
   }
-}
-
-/** Owner of a link, which is told when it works and when it ends. */
-export interface LinkOwner {
-  /** The first reply has come. */
-  answered(): void
-  /**
-   * The link cannot be used any more. `down`: neither can the server for now. Called before the
-   * requests in flight reject.
-   */
-  ended(down: boolean): void
 }
 
 interface InFlight {

@@ -2,9 +2,11 @@ import type { Response } from 'memjs'
 import { given, integer, onlyKnown } from '../../support/options.js'
 import { type Cache, CacheError } from '../cache.js'
 import { checkIncrement, checkKey, checkTtl, checkValue, safeSum } from '../checks.js'
+import { getMany } from '../get-many.js'
+import { CacheServer, type LinkOwner } from '../server.js'
 import { type MemcachedAddress, memcachedAddresses } from './addresses.js'
+import { Link } from './link.js'
 import { Ring } from './ring.js'
-import { MemcachedServer } from './server.js'
 
 /** Options of {@link memcached}. */
 export interface MemcachedOptions {
@@ -41,6 +43,8 @@ export function openMemcached(
   return new Memcached(addresses, integer('timeoutMs', timeoutMs, 10, 60_000, 'milliseconds'))
 }
 
+type MemcachedServer = CacheServer<Link>
+
 class Memcached implements Cache {
   readonly scope = 'shared'
   /** It restores nothing, unless an operator has it begin with an old memory file. */
@@ -50,7 +54,11 @@ class Memcached implements Cache {
 
   constructor(addresses: readonly MemcachedAddress[], timeoutMs: number) {
     this.#servers = new Map(
-      addresses.map((address) => [address.name, new MemcachedServer(address, timeoutMs)]),
+      addresses.map((address) => {
+        const { name } = address
+        const connect = (owner: LinkOwner): Link => new Link(address, timeoutMs, owner)
+        return [name, new CacheServer({ kind: 'memcached', name, timeoutMs, connect })]
+      }),
     )
     this.#ring = new Ring([...this.#servers.keys()])
   }
@@ -72,30 +80,11 @@ class Memcached implements Cache {
       if (others) others.push(key)
       else keysOf.set(server, [key])
     }
-    const found = new Map<string, Buffer>()
-    let failed = false
-    const fetch = async (server: MemcachedServer, waiting: string[]): Promise<void> => {
-      for (let key = waiting.pop(); key !== undefined && !failed; key = waiting.pop()) {
-        try {
-          const value = await this.#get(server, key)
-          if (value) found.set(key, value)
-        } catch (error) {
-          const merelyUnanswered = error instanceof CacheError && error.code !== 'CACHE_CLOSED'
-          if (!merelyUnanswered || !onUnanswered) {
-            failed = true
-            throw error
-          }
-          onUnanswered(key, error)
-        }
-      }
-    }
-    const lanes = [...keysOf].flatMap(([server, waiting]) =>
-      Array.from({ length: Math.min(GETS_IN_FLIGHT, waiting.length) }, () =>
-        fetch(server, waiting),
-      ),
-    )
-    await Promise.all(lanes)
-    return found
+    const lists = [...keysOf].map(([server, keys]) => ({
+      keys,
+      get: (key: string) => this.#get(server, key),
+    }))
+    return getMany(lists, onUnanswered)
   }
 
   async set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
@@ -113,7 +102,7 @@ class Memcached implements Cache {
   async delete(key: string): Promise<boolean> {
     checkKey(key)
     const server = this.#serverFor(key)
-    const response = await server.ask(DELETE, key, '', '')
+    const response = await server.link(0).send(DELETE, key, '', '')
     if (response.header.status === OK) return true
     if (response.header.status === NOT_FOUND) return false
     throw refusal(server, response)
@@ -132,7 +121,7 @@ class Memcached implements Cache {
     extras.writeUInt32BE(onMiss?.ttlSeconds ?? MISS_IS_AN_ERROR, 16)
     const server = this.#serverFor(key)
     for (let tries = 1; ; tries++) {
-      const response = await server.ask(INCREMENT, key, extras, '')
+      const response = await server.link(0).send(INCREMENT, key, extras, '')
       if (response.header.status === OK && response.val.length === 8) {
         return safeSum(key, response.val.readBigUInt64BE())
       }
@@ -154,7 +143,7 @@ class Memcached implements Cache {
   }
 
   async #get(server: MemcachedServer, key: string): Promise<Buffer | undefined> {
-    const response = await server.ask(GET, key, '', '')
+    const response = await server.link(0).send(GET, key, '', '')
     if (response.header.status === OK) return response.val
     if (response.header.status === NOT_FOUND) return undefined
     throw refusal(server, response)
@@ -164,18 +153,12 @@ class Memcached implements Cache {
     checkKey(key)
     checkValue(value)
     const server = this.#serverFor(key)
-    const response = await server.ask(opcode, key, extras, value)
+    const response = await server.link(value.length).send(opcode, key, extras, value)
     if (response.header.status === OK) return true
     if (NOT_STORED_STATUSES.has(response.header.status)) return false
     throw refusal(server, response)
   }
 }
-
-/**
- * Gets that one `getMany` has in flight at one server, so that many large cells do not time each
- * other out.
- */
-const GETS_IN_FLIGHT = 16
 
 /** Only a client that meets the key's eviction or deletion each time would need more. */
 const INCREMENT_TRIES = 3

@@ -1,0 +1,116 @@
+import { systemClock } from '../support/clock.js'
+import { CacheError, type CacheErrorCode } from './cache.js'
+
+/** One connection to a cache server, with the requests in flight on it. */
+export interface ServerLink {
+  readonly requestsInFlight: number
+  readonly bytesInFlight: number
+  /** Ends the link: requests in flight reject with `error`. `down`: the server counts as down. */
+  end(error: CacheError, down: boolean): void
+}
+
+/** Owner of a link, which is told when it works and when it ends. */
+export interface LinkOwner {
+  /** The first reply has come. */
+  answered(): void
+  /**
+   * The link cannot be used any more. `down`: neither can the server for now. Called before the
+   * requests in flight reject.
+   */
+  ended(down: boolean): void
+}
+
+/**
+ * One cache server, which may go down and come back. A request waits for its answer no longer than
+ * `timeoutMs`, or twice that when it has to connect first. Once the server is known to be down,
+ * requests fail at once. Only one probe at a time, at most one each {@link PROBE_MS}, finds out
+ * whether it is back. The requests that wait are bounded in number and in bytes.
+ */
+export class CacheServer<L extends ServerLink> {
+  readonly name: string
+  readonly #kind: string
+  readonly #timeoutMs: number
+  readonly #connect: (owner: LinkOwner) => L
+  #link: L | undefined
+  /** Whether the server is known to be down. `#askAgainAt`: earliest next probe, by `elapsed()`. */
+  #down = false
+  #askAgainAt = 0
+  #closed = false
+
+  /** @param kind of server, for messages: `memcached` */
+  constructor(parts: {
+    kind: string
+    name: string
+    timeoutMs: number
+    connect: (owner: LinkOwner) => L
+  }) {
+    this.#kind = parts.kind
+    this.name = parts.name
+    this.#timeoutMs = parts.timeoutMs
+    this.#connect = parts.connect
+  }
+
+  /**
+   * Returns the link for one more request, connected or about to be.
+   *
+   * @param bytes of the request's value
+   * @throws CacheError if the server is not to be asked now
+   */
+  link(bytes: number): L {
+    if (this.#closed) throw this.#error('CACHE_CLOSED', 'is not asked: the cache has been closed')
+    if (this.#down) {
+      const now = systemClock.elapsed()
+      if (now < this.#askAgainAt) {
+        throw this.#error('CACHE_UNREACHABLE', `is down; it is asked again every ${PROBE_MS} ms`)
+      }
+      // This request is the probe; the time it may take must be over before the next.
+      this.#askAgainAt = now + Math.max(PROBE_MS, 2 * this.#timeoutMs)
+    }
+    const link = (this.#link ??= this.#open())
+    const full =
+      link.requestsInFlight >= MAX_REQUESTS_IN_FLIGHT ||
+      (link.requestsInFlight > 0 && link.bytesInFlight + bytes > MAX_BYTES_IN_FLIGHT)
+    if (full) {
+      throw this.#error(
+        'CACHE_UNREACHABLE',
+        `has ${link.requestsInFlight} requests in flight and is not asked for more`,
+      )
+    }
+    return link
+  }
+
+  close(): void {
+    this.#closed = true
+    this.#link?.end(
+      this.#error('CACHE_CLOSED', 'was asked, but the cache has been closed before it answered'),
+      false,
+    )
+  }
+
+  #open(): L {
+    return this.#connect({
+      answered: () => (this.#down = false),
+      ended: (down) => {
+        this.#link = undefined
+        if (!down) return
+        this.#down = true
+        this.#askAgainAt = systemClock.elapsed() + PROBE_MS
+      },
+    })
+  }
+
+  #error(code: CacheErrorCode, what: string): CacheError {
+    return new CacheError(code, `wide-cache: ${this.#kind} ${this.name} ${what}`, {
+      server: this.name,
+    })
+  }
+}
+
+/** Shortest time between two probes of a server that is down. */
+const PROBE_MS = 1000
+
+/** Requests that wait for one server's answer. */
+const MAX_REQUESTS_IN_FLIGHT = 8192
+
+/** Their bytes; a single request may be larger. */
+const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024
