@@ -23,6 +23,8 @@ export type { ActivityStats } from './activity/stats.js'
 export { type Cache, CacheError, type CacheErrorCode } from './cache/cache.js'
 export { memcached, type MemcachedOptions } from './cache/memcached/memcached.js'
 export { memory, type MemoryOptions } from './cache/memory.js'
+export type { RedisClient } from './cache/redis/client.js'
+export { redis, type RedisClientOptions, type RedisOptions } from './cache/redis/redis.js'
 export {
   type Database,
   DatabaseError,

@@ -70,22 +70,34 @@ test('what MEMCACHE_SERVERS takes is taken as the option, too', async () => {
   }
 })
 
+test('redis://, rediss:// and unix:// are Redis, made here', async () => {
+  for (const url of ['redis://127.0.0.1:1', 'rediss://u:p@h:6380/2', 'unix:///run/r.sock?db=1']) {
+    const { cache, owned } = openCache(url, {})
+    assert.deepEqual([cache.scope, owned], ['shared', true], url)
+    await cache.close()
+  }
+})
+
+test('REDIS_URL is read last; an error names it', async () => {
+  const { cache } = openCache(undefined, { REDIS_URL: 'redis://127.0.0.1:1' })
+  assert.equal(cache.scope, 'shared')
+  await assert.rejects(cache.get('a'), { message: /^wide-cache: Redis 127\.0\.0\.1:1 cannot be/ })
+  await cache.close()
+  const env = { MEMCACHE_SERVERS: 'memory:', REDIS_URL: 'redis://127.0.0.1:1' }
+  assert.equal(openCache(undefined, env).cache.scope, 'private')
+  assert.throws(() => openCache(undefined, { REDIS_URL: 'redis://h/x' }), {
+    name: 'RangeError',
+    message: /option "cache \(environment variable REDIS_URL\)" is /,
+  })
+})
+
 test('a Cache is taken as it is, and is not owned', () => {
   const given = memory()
   assert.deepEqual(openCache(given, {}), { cache: given, owned: false })
 })
 
 test('a wrong cache is refused by name, without credentials', () => {
-  for (const wrong of [
-    'redis://h',
-    'redis://h:6379',
-    'h:x',
-    'memory',
-    'memory:x',
-    '',
-    'memcached://h:0',
-    'MEMORY:',
-  ]) {
+  for (const wrong of ['http://h', 'h:x', 'memory', 'memory:x', '', 'memcached://h:0', 'MEMORY:']) {
     assert.throws(
       () => openCache(wrong, {}),
       { name: 'RangeError', message: /option "cache" is .*; allowed: .*memcached:\/\/host:port/ },
@@ -96,7 +108,7 @@ test('a wrong cache is refused by name, without credentials', () => {
     // @ts-expect-error none of these is a cache
     assert.throws(() => openCache(wrong, {}), { name: 'TypeError', message: /option "cache" is/ })
   }
-  for (const wrong of ['redis://anna:secret@h', 'memcached://anna:secret@h:0']) {
+  for (const wrong of ['redis://anna:secret@h/x', 'memcached://anna:secret@h:0']) {
     assert.throws(
       () => openCache(wrong, {}),
       (error: Error) => !/anna|secret/.test(error.message),
@@ -111,6 +123,8 @@ test('no message shows a password, also where its @ is missing', () => {
     'memcached:/u:hunter2@h:1',
     'http://u:hunter2',
     'redis://:hunter2',
+    'redis://u:hunter2@h:0x',
+    'unix://u:hunter2@/',
     'h:1 u:hunter2',
     'h:1,u:hunter2,x',
   ]) {

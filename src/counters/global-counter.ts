@@ -28,8 +28,8 @@ export interface GlobalCounterOptions {
   database?: string | Database | undefined
   /**
    * The cache that holds the value. One that may go back to an earlier state is not used: values
-   * come from SQL alone. @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS,
-   * else `memory:`
+   * come from SQL alone. @default the environment variable WIDE_CACHE_SERVERS, MEMCACHE_SERVERS or
+   * REDIS_URL, else `memory:`
    */
   cache?: string | Cache | undefined
   /**

@@ -24,8 +24,8 @@ export interface ShardedCounterOptions {
    */
   database?: string | Database | undefined
   /**
-   * The cache that keeps totals for a while. @default the environment variable WIDE_CACHE_SERVERS
-   * or MEMCACHE_SERVERS, else `memory:`
+   * The cache that keeps totals for a while. @default the environment variable
+   * WIDE_CACHE_SERVERS, MEMCACHE_SERVERS or REDIS_URL, else `memory:`
    */
   cache?: string | Cache | undefined
   /**

@@ -1,5 +1,5 @@
 /** Opens the Database that a user gives as `database`: a URL, a Database, or nothing. */
-import { variable } from '../support/environment-variable.js'
+import { cacheVariable, variable } from '../support/environment-variable.js'
 import type { Logger } from '../support/logger.js'
 import { wrongType, wrongValue } from '../support/options.js'
 import { warnOnce } from '../support/warn-once.js'
@@ -60,7 +60,7 @@ function byEnvironment(
         'Set WIDE_CACHE_DATABASE_URL, or the option "database", to ' +
         'mysql://user:password@host/database or to sqlite:./file.db',
     )
-  } else if (env['NODE_ENV'] === 'production' || namesServers(env)) {
+  } else if (env['NODE_ENV'] === 'production' || cacheVariable(env) !== undefined) {
     warnOnce(
       logger,
       'wide-cache: no database is named, so rows go to ./wide-cache.db (SQLite), a file of this ' +
@@ -68,11 +68,6 @@ function byEnvironment(
     )
   }
   return open('database', EMBEDDED_DEFAULT)
-}
-
-/** Tells whether memcached is named: then there are several processes, or will be. */
-function namesServers(env: NodeJS.ProcessEnv): boolean {
-  return ['WIDE_CACHE_SERVERS', 'MEMCACHE_SERVERS'].some((name) => variable(env, name) !== '')
 }
 
 function byUrl(option: string, url: string, logger: Logger, openPool: OpenPool): Database {

@@ -17,7 +17,8 @@ export interface SequenceOptions {
   /**
    * The cache that counts. One that is private to this process (`memory:`), or that may go back to
    * an earlier state, is not used: numbers come from SQL alone.
-   * @default the environment variable WIDE_CACHE_SERVERS or MEMCACHE_SERVERS, else SQL alone
+   * @default the environment variable WIDE_CACHE_SERVERS, MEMCACHE_SERVERS or REDIS_URL, else SQL
+   * alone
    */
   cache?: string | Cache | undefined
   /**

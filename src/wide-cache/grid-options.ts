@@ -7,8 +7,8 @@ import { cronPeriodSeconds } from '../support/schedule.js'
 /** Options of the grid and its timing, the same for activity, hits and WideCache. */
 export interface GridOptions {
   /**
-   * The cache that holds the grid. @default the environment variable WIDE_CACHE_SERVERS or
-   * MEMCACHE_SERVERS, else `memory:`
+   * The cache that holds the grid. @default the environment variable WIDE_CACHE_SERVERS,
+   * MEMCACHE_SERVERS or REDIS_URL, else `memory:`
    */
   cache?: string | Cache | undefined
   /**

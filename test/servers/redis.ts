@@ -19,6 +19,8 @@ const TIMEOUT_MS = 20_000
 export interface Redis {
   /** `redis://127.0.0.1:port` */
   readonly url: string
+  /** `127.0.0.1:port` */
+  readonly address: string
   stop(): Promise<void>
   /** SIGKILL and start: on the same port, with what its options have kept. */
   restart(): Promise<void>
@@ -33,10 +35,13 @@ export interface Redis {
  * Starts a server that keeps nothing on disk, unless `options`, which come last on its command
  * line, say so.
  */
-export async function startRedis(options: readonly string[] = []): Promise<Redis> {
+export async function startRedis(
+  options: readonly string[] = [],
+  givenPort?: number,
+): Promise<Redis> {
   const folder = temporaryFolder('redis')
   const log = join(folder, 'log')
-  const port = await freePort()
+  const port = givenPort ?? (await freePort())
   const args = [
     '--bind',
     '127.0.0.1',
@@ -66,6 +71,7 @@ export async function startRedis(options: readonly string[] = []): Promise<Redis
 
   return {
     url: `redis://127.0.0.1:${port}`,
+    address: `127.0.0.1:${port}`,
     async stop() {
       // A paused process takes SIGTERM only when it goes on.
       server.kill('SIGCONT')

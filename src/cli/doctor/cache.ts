@@ -1,10 +1,13 @@
 /** Checks of the memcached servers, by what each says of itself. */
 import type { MemcachedAddress } from '../../cache/memcached/addresses.js'
 import { type MemcachedStats, memcachedStats } from '../../cache/memcached/stats.js'
+import type { NamedServers } from '../../cache/open.js'
 import type { Clock } from '../../support/clock.js'
 import { messageOf } from '../../support/errors.js'
 import { offsetText } from './database.js'
 import { type Finding, findingsOf } from './finding.js'
+import { checkRedis } from './redis.js'
+import { sizeText } from './size-text.js'
 
 const TIMEOUT_MS = 2_000
 
@@ -25,13 +28,14 @@ const CLOCK_WARNING_MS = 10_000
 
 /** Each server. @param others whether processes of the site use servers */
 export async function checkCache(
-  servers: readonly MemcachedAddress[],
+  servers: NamedServers,
   clock: Clock,
   others: boolean,
 ): Promise<Finding[]> {
   const { ok, error } = findingsOf('cache')
-  if (servers.length > 0) {
-    return (await Promise.all(servers.map((server) => checkServer(server, clock)))).flat()
+  if (servers.kind === 'redis') return checkRedis(servers.address)
+  if (servers.kind === 'memcached') {
+    return (await Promise.all(servers.addresses.map((one) => checkServer(one, clock)))).flat()
   }
   return [
     others
@@ -134,10 +138,4 @@ export function findingsIn(
   return findings.length > 0
     ? findings
     : [ok(`memcached ${version} at ${name}, ${memory}, no evictions`)]
-}
-
-function sizeText(bytes: number): string {
-  return bytes < 1024 * 1024
-    ? `${Math.ceil(bytes / 1024)} KiB`
-    : `${Math.ceil(bytes / 1024 / 1024)} MiB`
 }

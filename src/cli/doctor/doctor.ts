@@ -2,7 +2,7 @@
  * `wide-cache doctor`: looks at the database and at the cache as a web process and as a collector
  * would, and says what is wrong and what to do about it.
  */
-import { memcachedServers, openCache } from '../../cache/open.js'
+import { namedServers, openCache } from '../../cache/open.js'
 import { type Database, DatabaseError } from '../../database/database.js'
 import { type Clock, systemClock } from '../../support/clock.js'
 import { printable, printableJson } from '../../support/printable.js'
@@ -37,7 +37,7 @@ export function doctor(
   stop: AbortSignal,
   clock: Clock = systemClock,
 ): Promise<number> {
-  const servers = memcachedServers(options.cache)
+  const servers = namedServers(options.cache)
   return withDatabase(options.database, log, async (database) => {
     const findings = [
       findingsOf('package').ok(`wide-cache ${packageVersion()} on Node ${process.versions.node}`),

@@ -1,0 +1,148 @@
+/**
+ * The clients of the package `redis`: what the adapter needs of one, which ones it takes, and how
+ * it makes its own. The package is an optional peer and is loaded when the first client is made.
+ */
+import { createRequire } from 'node:module'
+import { wrongType, wrongValue } from '../../support/options.js'
+import type { RedisAddress } from './address.js'
+
+/** The commands that the adapter sends. Texts in replies are Buffers. */
+export interface RedisCommands {
+  /** Whether the client is connected. */
+  readonly isReady: boolean
+  get(key: string): Promise<unknown>
+  set(
+    key: string,
+    value: Buffer,
+    options: { expiration: { type: 'EX'; value: number }; condition?: 'NX' },
+  ): Promise<unknown>
+  del(key: string): Promise<unknown>
+  eval(
+    script: string,
+    options: { keys: string[]; arguments: (string | Buffer)[] },
+  ): Promise<unknown>
+}
+
+/** Options of one command, in the words of the package. */
+interface CommandOptions {
+  readonly timeout: undefined
+  readonly typeMapping: Record<number, typeof Buffer>
+}
+
+/**
+ * A client of the package `redis`, version 5 or later, made by `createClient` or `createCluster`
+ * and connected by its owner.
+ */
+export interface RedisClient {
+  readonly isReady: boolean
+  /** Returns a client with the same connection, and other options for its commands. */
+  withCommandOptions(options: never): unknown
+}
+
+interface ConfigurableClient {
+  withCommandOptions(options: CommandOptions): RedisCommands
+}
+
+/** A client that the adapter makes and destroys. */
+interface OwnClient extends RedisClient {
+  on(event: 'error', listener: (error: Error) => void): unknown
+  connect(): Promise<unknown>
+  sendCommand(words: readonly string[]): Promise<unknown>
+  destroy(): void
+  ref(): void
+  unref(): void
+}
+
+const ALLOWED =
+  'a client of the package redis, version 5 or later, made by createClient() or createCluster()'
+
+/** Type of a blob string in the protocol. The package exports the same number as RESP_TYPES. */
+const BLOB_STRING = 36
+
+/**
+ * The package's own time limit makes an AbortSignal for each command, which costs more than the
+ * command itself. The link has its own.
+ */
+const COMMAND_OPTIONS: CommandOptions = {
+  timeout: undefined,
+  typeMapping: { [BLOB_STRING]: Buffer },
+}
+
+/** Milliseconds for which the package waits for a connection: the link has its own time limit. */
+const NO_TIMEOUT = 0
+
+/** Returns the client's commands with replies as Buffers and without time limits of its own. */
+export function commandsOf(client: RedisClient): RedisCommands {
+  // The package's own types, which are generic in each command's replies, are not known here.
+  return (client as ConfigurableClient).withCommandOptions(COMMAND_OPTIONS)
+}
+
+/** Whether it is a client of a cluster: then one silent node says nothing of the others. */
+export function isClusterClient(client: RedisClient): boolean {
+  return has(client, 'nodeClient')
+}
+
+/**
+ * Refuses clients that may send a request a second time, because then a frame is appended twice.
+ *
+ * @throws TypeError, RangeError naming the option `client`
+ */
+export function checkClient(client: unknown): asserts client is RedisClient {
+  if (typeof client !== 'object' || client === null) throw wrongType('client', client, ALLOWED)
+  const refused = (what: string): RangeError => wrongValue('client', what, ALLOWED)
+  if (has(client, 'defineCommand')) {
+    throw refused('a client of ioredis, which sends a request again after a broken connection')
+  }
+  if (has(client, 'getSentinelNode')) {
+    throw refused(
+      'a client of createSentinel(), which sends a request again after a broken connection',
+    )
+  }
+  const isClient = 'isReady' in client && has(client, 'withCommandOptions') && has(client, 'eval')
+  if (!isClient) throw refused('another object')
+}
+
+/**
+ * Makes a client of one connection, which is not yet connected and never connects a second time.
+ *
+ * @throws Error if the package is not installed
+ */
+export function newClient(address: RedisAddress): OwnClient {
+  const { socket, username, password, database } = address
+  return loadPackage().createClient({
+    socket: { ...socket, connectTimeout: NO_TIMEOUT, reconnectStrategy: false },
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    database,
+    disableOfflineQueue: true,
+    disableClientInfo: true,
+    maintNotifications: 'disabled',
+    RESP: 2,
+  })
+}
+
+interface RedisPackage {
+  createClient(options: object): OwnClient
+}
+
+let loaded: RedisPackage | undefined
+
+/** @throws Error if the package is not installed, or is too old */
+export function loadPackage(): RedisPackage {
+  if (loaded) return loaded
+  let found: RedisPackage
+  try {
+    found = createRequire(import.meta.url)('redis') as RedisPackage
+  } catch (cause) {
+    throw new Error(
+      'wide-cache: a cache of redis:// needs the package "redis", which is not installed; ' +
+        'run: npm install redis',
+      { cause },
+    )
+  }
+  return (loaded = found)
+}
+
+function has(object: object, method: string): boolean {
+  return typeof (object as Record<string, unknown>)[method] === 'function'
+}

@@ -1,0 +1,224 @@
+import { systemClock, type Timer } from '../../support/clock.js'
+import { CacheError, type CacheErrorCode } from '../cache.js'
+import type { LinkOwner, ServerLink } from '../server.js'
+import type { RedisCommands } from './client.js'
+
+/** A client of the package `redis`, and what may be done with it. */
+export interface RedisConnection {
+  readonly commands: RedisCommands
+  /** Resolves when the client is connected; `undefined`: its owner connects it. */
+  readonly connected?: Promise<unknown>
+  /** Whether there are several servers behind it: then one may be silent and others not. */
+  readonly isCluster: boolean
+  /** Ends the connection, if it is the adapter's own. */
+  discard(): void
+}
+
+/**
+ * The requests in flight through one client. Each is sent at most once, and its promise ends with
+ * its reply or with a CacheError, within `timeoutMs`. The first fault of any sort ends the link.
+ * Its owner then makes a new one, so that a server that hangs is left.
+ */
+export class RedisLink implements ServerLink {
+  readonly #name: string
+  readonly #timeoutMs: number
+  readonly #owner: LinkOwner
+  readonly #connection: RedisConnection
+  /** The oldest first. */
+  readonly #inFlight = new Set<InFlight>()
+  #bytesInFlight = 0
+  #connected: boolean
+  #answered = false
+  #ended = false
+  #timer: Timer | undefined
+
+  constructor(parts: {
+    name: string
+    timeoutMs: number
+    owner: LinkOwner
+    open: (onError: (error: unknown) => void) => RedisConnection
+  }) {
+    this.#name = parts.name
+    this.#timeoutMs = parts.timeoutMs
+    this.#owner = parts.owner
+    this.#connection = parts.open((error) => this.#broke(error))
+    const { connected } = this.#connection
+    this.#connected = connected === undefined
+    connected?.then(
+      () => (this.#connected = true),
+      (error: unknown) => this.#broke(error),
+    )
+  }
+
+  get requestsInFlight(): number {
+    return this.#inFlight.size
+  }
+
+  get bytesInFlight(): number {
+    return this.#bytesInFlight
+  }
+
+  /**
+   * Sends one request.
+   *
+   * @param bytes of the request's value
+   */
+  send<T>(bytes: number, command: (commands: RedisCommands) => Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const request = { since: systemClock.elapsed(), bytes, reject, again: false }
+      this.#inFlight.add(request)
+      this.#bytesInFlight += bytes
+      this.#timer ??= this.#lookAfter(this.#timeoutMs)
+      const ask = (): void => {
+        // The link has ended meanwhile.
+        if (!this.#inFlight.has(request)) return
+        request.since = systemClock.elapsed()
+        const { commands } = this.#connection
+        // A client that is not connected keeps commands, and sends them when nobody waits any more.
+        if (!commands.isReady) return this.#reject(request, 'CACHE_UNREACHABLE', 'is not connected')
+        command(commands).then(
+          (reply) => {
+            if (this.#settle(request)) resolve(reply)
+          },
+          (error: unknown) => this.#failed(request, error),
+        )
+      }
+      if (this.#connected) ask()
+      else this.#connection.connected?.then(ask, () => undefined)
+    })
+  }
+
+  end(error: CacheError, down: boolean): void {
+    if (this.#ended) return
+    this.#ended = true
+    this.#timer?.cancel()
+    const unanswered = [...this.#inFlight]
+    this.#inFlight.clear()
+    this.#connection.discard()
+    this.#owner.ended(down)
+    for (const request of unanswered) request.reject(error)
+  }
+
+  /** Takes a request out of those in flight. `false`: it was no longer there. */
+  #settle(request: InFlight): boolean {
+    if (!this.#inFlight.delete(request)) return false
+    this.#bytesInFlight -= request.bytes
+    if (!this.#answered) {
+      this.#answered = true
+      this.#owner.answered()
+    }
+    return true
+  }
+
+  #failed(request: InFlight, error: unknown): void {
+    const reply = errorReply(error)
+    if (reply === undefined) {
+      if (this.#connection.connected) return this.#broke(error)
+      const what = `broke the connection with requests in flight${because(error)}`
+      return this.#reject(request, 'CACHE_TIMEOUT', what, error)
+    }
+    if (this.#settle(request)) request.reject(new RedisRefusal(this.#name, reply))
+  }
+
+  #reject(request: InFlight, code: CacheErrorCode, what: string, cause?: unknown): void {
+    if (!this.#inFlight.delete(request)) return
+    this.#bytesInFlight -= request.bytes
+    request.reject(this.#error(code, what, cause))
+  }
+
+  /**
+   * Ends a link whose connection broke. If it has served before, the server does not count as down:
+   * the reason may be a restart or an idle limit.
+   */
+  #broke(error: unknown): void {
+    const reply = errorReply(error)
+    if (reply !== undefined) return this.end(new RedisRefusal(this.#name, reply), !this.#answered)
+    const [code, what] = this.#connected
+      ? (['CACHE_TIMEOUT', 'broke the connection with requests in flight'] as const)
+      : (['CACHE_UNREACHABLE', 'cannot be reached'] as const)
+    this.end(this.#error(code, `${what}${because(error)}`, error), !this.#answered)
+  }
+
+  #error(code: CacheErrorCode, what: string, cause?: unknown): CacheError {
+    const message = `wide-cache: Redis ${this.#name} ${what}`
+    return new CacheError(code, message, { server: this.#name, cause })
+  }
+
+  /**
+   * Starts the one timer for all requests. A process that was busy itself first reads the replies
+   * that have arrived (`setImmediate`), before it counts a timeout. If it was busy for long, they are
+   * given the whole time once more, because the package writes requests in a later turn.
+   */
+  #lookAfter(ms: number): Timer {
+    const due = systemClock.elapsed() + ms
+    return systemClock.after(ms, () => void setImmediate(() => this.#look(due)))
+  }
+
+  #giveTimeAgain(now: number): void {
+    for (const request of this.#inFlight) {
+      if (request.again) continue
+      request.again = true
+      request.since = now
+    }
+  }
+
+  #look(due: number): void {
+    this.#timer = undefined
+    if (this.#ended) return
+    const now = systemClock.elapsed()
+    const wasBusy = now - due > this.#timeoutMs / 2
+    if (wasBusy) this.#giveTimeAgain(now)
+    const since = now - this.#timeoutMs
+    for (const request of this.#inFlight) {
+      if (request.since > since) {
+        this.#timer = this.#lookAfter(request.since - since)
+        return
+      }
+      if (!this.#connected) {
+        const what = `cannot be reached within ${this.#timeoutMs} ms`
+        return this.end(this.#error('CACHE_UNREACHABLE', what), true)
+      }
+      const what = `did not answer within ${this.#timeoutMs} ms`
+      if (!this.#connection.isCluster) return this.end(this.#error('CACHE_TIMEOUT', what), true)
+      this.#reject(request, 'CACHE_TIMEOUT', what)
+    }
+  }
+}
+
+interface InFlight {
+  readonly bytes: number
+  readonly reject: (error: CacheError) => void
+  /** Moment when it was sent or, before the link is connected, asked for; by `elapsed()`. */
+  since: number
+  /** It has been given the whole time a second time. */
+  again: boolean
+}
+
+/** An error that the server replied. */
+export class RedisRefusal extends CacheError {
+  /** The first word of the reply: `OOM`, `READONLY`. */
+  readonly reply: string
+
+  constructor(server: string, reply: string) {
+    super('CACHE_REFUSED', `wide-cache: Redis ${server} refused the request (${reply})`, { server })
+    this.reply = reply.replace(/ .*$/s, '')
+  }
+}
+
+/**
+ * The server's words, if the error is a reply of it: these begin with a code in capitals. What they
+ * quote of the request is left out.
+ */
+function errorReply(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !/^[A-Z]{2,20}( |$)/.test(error.message)) return undefined
+  return error.message
+    .replace(/,? with args .*$/s, '')
+    .slice(0, 120)
+    .replace(/[^\x20-\x7e]/g, '?')
+}
+
+/** Returns the system's error code (ECONNREFUSED, ENOTFOUND), or else the message, in brackets. */
+function because(error: unknown): string {
+  if (!(error instanceof Error)) return ''
+  return ` (${'code' in error && typeof error.code === 'string' ? error.code : error.message})`
+}

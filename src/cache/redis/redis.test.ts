@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict'
+import { connect, createServer } from 'node:net'
+import { after, before, describe, test } from 'node:test'
+import { Redis as IoRedis } from 'ioredis'
+import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+import { testCache } from '../../testing/cache.js'
+import { testCacheModel } from '../model.suite.js'
+import { testServerFaults } from '../server-faults.suite.js'
+import { redis } from './redis.js'
+import { PATIENT } from '../../../test/servers/memcached.js'
+import { startRedisCluster } from '../../../test/servers/redis-cluster.js'
+import { type Redis, startRedis } from '../../../test/servers/redis.js'
+
+const MIB = 1024 * 1024
+const x = Buffer.from('x')
+
+let server: Redis
+let client: ReturnType<typeof createClient>
+let cluster: Awaited<ReturnType<typeof startRedisCluster>>
+let clusterClient: ReturnType<typeof createCluster>
+before(async () => {
+  ;[server, cluster] = await Promise.all([startRedis(), startRedisCluster()])
+  client = createClient({ url: server.url })
+  clusterClient = createCluster({ rootNodes: [{ url: cluster.urls[0]! }] })
+  await Promise.all([client.connect(), clusterClient.connect()])
+})
+after(async () => {
+  client.destroy()
+  clusterClient.destroy()
+  await Promise.all([server.stop(), cluster.stop()])
+})
+
+const byUrl = () => redis(server.url, PATIENT)
+const byClient = () => redis({ client, ...PATIENT })
+const byCluster = () => redis({ client: clusterClient, ...PATIENT })
+const capabilities = { itemLimitBytes: MIB }
+testCache({ test, name: 'redis', create: byUrl, capabilities })
+testCache({ test, name: "the site's own client of redis", create: byClient, capabilities })
+testCache({ test, name: 'redis cluster', create: byCluster, capabilities })
+testCacheModel(test, 'redis', byUrl)
+testCacheModel(test, 'redis cluster', byCluster, 20)
+
+testServerFaults({
+  name: 'redis',
+  start: (port) => startRedis([], port),
+  open: (address, options) => redis(`redis://${address}`, options),
+  strays: [Buffer.from('$1\r\ny\r\n'), Buffer.from('+OK\r\n'), Buffer.from('\0\0\0')],
+})
+
+describe('redis: a client of the site', () => {
+  test('stays open when the cache is closed, and its replies stay texts', async () => {
+    const cache = byClient()
+    await cache.set('site:text', Buffer.from('text'), 60)
+    await cache.close()
+    assert.equal(await client.get('site:text'), 'text')
+  })
+
+  test('that is not connected is not waited for', async () => {
+    const late = createClient({ url: server.url })
+    const cache = redis({ client: late, ...PATIENT })
+    await assert.rejects(cache.append('late', x), {
+      code: 'CACHE_UNREACHABLE',
+      message: /Redis client is not connected/,
+    })
+    await late.connect()
+    assert.equal(await cache.set('late', x, 60), true)
+    late.destroy()
+  })
+
+  test('in flight at the end of its connection rejects, and is not sent again', async () => {
+    const received: Buffer[] = []
+    let drops = false
+    const proxy = createServer((socket) => {
+      const upstream = connect(Number(new URL(server.url).port), '127.0.0.1')
+      socket.on('data', (data) => {
+        received.push(data)
+        if (drops) socket.destroy()
+        else upstream.write(data)
+      })
+      upstream.on('data', (data) => socket.write(data))
+      socket.on('close', () => upstream.destroy()).on('error', () => undefined)
+      upstream.on('error', () => undefined)
+    })
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve))
+    const { port } = proxy.address() as { port: number }
+    const own = createClient({ url: `redis://127.0.0.1:${port}` })
+    own.on('error', () => undefined)
+    await own.connect()
+    const cache = redis({ client: own, ...PATIENT })
+    await cache.set('cut', x, 60)
+    drops = true
+    await assert.rejects(cache.append('cut', Buffer.from('only-once')), { code: 'CACHE_TIMEOUT' })
+    drops = false
+    // It connects again by itself, and by then would send what it kept.
+    while (!(await cache.get('cut').catch(() => undefined))) await new Promise(setImmediate)
+    assert.equal(Buffer.concat(received).toString('latin1').split('only-once').length - 1, 1)
+    own.destroy()
+    proxy.close()
+  })
+
+  test('that may send a request again is refused by name', async () => {
+    const io = new IoRedis({ lazyConnect: true })
+    const sentinel = createSentinel({ name: 'a', sentinelRootNodes: [{ host: 'h', port: 1 }] })
+    const refused: readonly (readonly [unknown, RegExp])[] = [
+      [io, /option "client" is "a client of ioredis, which sends a request again/],
+      [sentinel, /option "client" is "a client of createSentinel\(\), which sends/],
+      [createClientPool({}), /option "client" is "another object"; allowed: a client of the/],
+      [{}, /option "client" is "another object"/],
+      [undefined, /option "client" is undefined/],
+      ['redis://h', /option "client" is "redis:\/\/h"; allowed: a client of/],
+    ]
+    for (const [client, message] of refused) {
+      // @ts-expect-error none of them is allowed
+      assert.throws(() => redis({ client }), { message })
+    }
+    // @ts-expect-error an option that there is not
+    assert.throws(() => redis({ client, retries: 1 }), /option "retries"/)
+    io.disconnect()
+  })
+})
+
+describe('redis: what the server refuses', () => {
+  test('a full server stores nothing, and says so by false', async () => {
+    const small = await startRedis(['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'])
+    const cache = redis(small.url, PATIENT)
+    try {
+      assert.equal(await cache.set('first', x, 60), true)
+      const stored: boolean[] = []
+      for (let i = 0; i < 30; i++) {
+        stored.push(await cache.add(`full:${i}`, Buffer.alloc(200_000), 60))
+      }
+      assert.ok(stored.includes(true) && stored.at(-1) === false, String(stored))
+      assert.equal(await cache.append('first', Buffer.alloc(200_000)), false)
+      assert.equal(await cache.set('first', Buffer.alloc(200_000), 60), false)
+      assert.deepEqual(await cache.get('first'), x)
+    } finally {
+      await cache.close()
+      await small.stop()
+    }
+  })
+
+  test('errors name the server and the reply, and never what was sent or the password', async () => {
+    const closed = await startRedis(['--rename-command', 'EVAL', ''])
+    const { port } = new URL(closed.url)
+    const admin = createClient({ url: closed.url })
+    await admin.connect()
+    await admin.sendCommand(['CONFIG', 'SET', 'requirepass', 'opensesame'])
+    admin.destroy()
+    const wrong = redis(`redis://anna:hunter2@127.0.0.1:${port}`, PATIENT)
+    const none = redis(closed.url, PATIENT)
+    const right = redis(`redis://:opensesame@127.0.0.1:${port}`, PATIENT)
+    try {
+      for (const cache of [wrong, none]) {
+        await assert.rejects(cache.append('key', x), (error: Error & { code: string }) => {
+          assert.equal(error.code, 'CACHE_REFUSED')
+          assert.match(error.message, /Redis 127\.0\.0\.1:[0-9]+ refused the request \([A-Z]+ /)
+          assert.doesNotMatch(error.message, /hunter2|anna/)
+          return true
+        })
+      }
+      await assert.rejects(right.append('private-key', Buffer.from('private')), (error: Error) => {
+        assert.match(error.message, /refused the request \(ERR unknown command/)
+        assert.doesNotMatch(error.message, /private/)
+        return true
+      })
+    } finally {
+      await Promise.all([wrong, none, right].map((cache) => cache.close()))
+      await closed.stop()
+    }
+  })
+
+  test('a value of another type is refused', async () => {
+    await client.lPush('a-list', 'x')
+    const cache = byUrl()
+    await assert.rejects(cache.append('a-list', x), { code: 'CACHE_REFUSED', message: /WRONGTYPE/ })
+    await cache.close()
+  })
+})
+
+describe('redis: a cluster', () => {
+  test('has keys on all its nodes; one silent node delays no other', async () => {
+    const cache = redis({ client: clusterClient, timeoutMs: 2_000 })
+    const keys = Array.from({ length: 60 }, (_, i) => `spread:${i}`)
+    await Promise.all(keys.map((key) => cache.set(key, x, 60)))
+    cluster.pause(0)
+    try {
+      const unanswered = new Set<string>()
+      const found = await cache.getMany(keys, (key) => unanswered.add(key))
+      assert.ok(unanswered.size > 5 && unanswered.size < 40, `${unanswered.size} of 60`)
+      assert.equal(found.size + unanswered.size, 60)
+    } finally {
+      cluster.resume(0)
+    }
+    assert.equal((await cache.getMany(keys)).size, 60)
+    await cache.close()
+  })
+})
