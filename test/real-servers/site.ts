@@ -36,18 +36,22 @@ export interface Outcome {
 
 export type Site = Awaited<ReturnType<typeof startSite>>
 
-/** With `ownMariadb` its database is on a server that no other test uses, and may be restarted. */
+/**
+ * With `ownMariadb` its database is on a server that no other test uses, and may be restarted. With
+ * `cacheUrl` it uses a cache that the test has started, and no memcached.
+ */
 export async function startSite({
+  cacheUrl = '',
   memcachedServers = 1,
   slowCommit = false,
   ownMariadb = false,
 } = {}) {
   const memcached = await Promise.all(
-    Array.from({ length: memcachedServers }, () => startMemcached()),
+    Array.from({ length: cacheUrl === '' ? memcachedServers : 0 }, () => startMemcached()),
   )
   const mariadb = ownMariadb ? await startMariadb() : undefined
   const database = mariadb?.url() ?? (await sharedMysqlUrl())
-  const cache = `memcached://${memcached.map(({ address }) => address).join(',')}`
+  const cache = cacheUrl || `memcached://${memcached.map(({ address }) => address).join(',')}`
   const sql = mysql(database)
   await createRecorded(sql)
   const children: ChildProcess[] = []

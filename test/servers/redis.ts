@@ -26,6 +26,8 @@ export interface Redis {
   restart(): Promise<void>
   /** Forgets all values. */
   flush(): Promise<void>
+  /** Sends a command of one word each, such as `REPLICAOF NO ONE`. */
+  tell(command: string): Promise<void>
   /** SIGSTOP: the kernel still accepts connections and bytes, nobody answers. */
   pause(): void
   resume(): void
@@ -69,6 +71,11 @@ export async function startRedis(
     return child
   }
 
+  async function tell(command: string): Promise<void> {
+    if (await says(port, command, '+OK', TIMEOUT_MS)) return
+    throw new Error(`redis-server on port ${port} refused ${command}`)
+  }
+
   return {
     url: `redis://127.0.0.1:${port}`,
     address: `127.0.0.1:${port}`,
@@ -82,11 +89,8 @@ export async function startRedis(
       await endProcess(server, 'SIGKILL')
       server = await start()
     },
-    async flush() {
-      if (!(await says(port, 'FLUSHALL', '+OK', TIMEOUT_MS))) {
-        throw new Error(`redis-server on port ${port} was not flushed`)
-      }
-    },
+    flush: () => tell('FLUSHALL'),
+    tell,
     pause: () => void server.kill('SIGSTOP'),
     resume: () => void server.kill('SIGCONT'),
   }
