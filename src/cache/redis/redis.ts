@@ -88,6 +88,8 @@ type Open = (onError: (error: unknown) => void) => RedisConnection
 
 class Redis implements Cache {
   readonly scope = 'shared'
+  /** A snapshot that is restored, or a replica that takes over, lacks the newest writes. */
+  readonly neverGoesBack = false
   readonly #server: CacheServer<RedisLink>
 
   constructor(name: string, timeoutMs: number, open: Open) {
