@@ -27,6 +27,9 @@ import { isSource } from '../sources.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CONSUMER = fileURLToPath(new URL('./consumer', import.meta.url))
 const TSC = join(ROOT, 'node_modules/typescript/bin/tsc')
+/** The oldest TypeScript that `docs/compatibility.md` names. The newest one is {@link TSC}. */
+const OLDEST_TYPESCRIPT = '5.4'
+const FOR_OLDEST = ['oldest-modules', 'oldest-commonjs'] as const
 const EXPRESS_VERSIONS = ['5', '4']
 const OTHER_NODES = ['22', '24']
 const TIMEOUT_MS = 240_000
@@ -92,6 +95,27 @@ async function pack(): Promise<{ tarball: string; files: string[] }> {
   return { tarball: join(folder, packed.filename), files: packed.files.map(({ path }) => path) }
 }
 
+/** Writes a configuration of the compiler, strict, that checks the declarations of packages too. */
+function configure(
+  project: string,
+  name: string,
+  module: 'nodenext' | 'commonjs',
+  target: string,
+  files: readonly string[],
+): void {
+  const compilerOptions = {
+    module,
+    target,
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    skipLibCheck: false,
+    noEmit: true,
+    esModuleInterop: true,
+    types: ['node'],
+  }
+  writeFileSync(join(project, `${name}.json`), JSON.stringify({ compilerOptions, files }))
+}
+
 /** A project with `packages`, in addition to those of `base`; without a base it was empty. */
 async function install(
   name: string,
@@ -115,27 +139,21 @@ async function install(
   for (const [file, source] of Object.entries(sources)) {
     copyFileSync(join(CONSUMER, source), join(project, file))
   }
-  writeFileSync(
-    join(project, 'tsconfig.json'),
-    JSON.stringify({
-      compilerOptions: {
-        module: 'nodenext',
-        target: 'es2023',
-        strict: true,
-        exactOptionalPropertyTypes: true,
-        skipLibCheck: false,
-        noEmit: true,
-        esModuleInterop: true,
-        types: ['node'],
-      },
-      files: Object.keys(sources).filter((file) => file.endsWith('ts')),
-    }),
-  )
+  const typed = (ending: string) => Object.keys(sources).filter((file) => file.endsWith(ending))
+  configure(project, 'tsconfig', 'nodenext', 'es2023', typed('ts'))
+  // Before 5.8 no CommonJS module may import an ES module, unless the compiler knows of neither.
+  configure(project, 'oldest-modules', 'nodenext', 'es2022', typed('mts'))
+  configure(project, 'oldest-commonjs', 'commonjs', 'es2022', typed('cts'))
   await run('npm', ['install', '--no-audit', '--no-fund', ...packages], project)
   return project
 }
 
-const EXAMPLES = { 'examples.mts': 'examples.ts.txt', 'examples.cts': 'examples.ts.txt' }
+const EXAMPLES = {
+  'examples.mts': 'examples.ts.txt',
+  'examples.cts': 'examples.ts.txt',
+  'classes.mts': 'classes.ts.txt',
+  'classes.cts': 'classes.ts.txt',
+}
 const PROGRAMS = {
   'visits.cjs': 'visits.cjs',
   'run.mjs': 'run.mjs',
@@ -145,6 +163,16 @@ const PROGRAMS = {
   ...EXAMPLES,
 }
 const BUNDLED = { 'server.mjs': 'server.mjs', 'bundle.mjs': 'bundle.mjs' }
+
+async function compileWithOldest(
+  project: string,
+  configuration: (typeof FOR_OLDEST)[number],
+): Promise<void> {
+  const tsc = join(project, 'node_modules/oldest-typescript/bin/tsc')
+  const version = await run(process.execPath, [tsc, '--version'], project)
+  assert(version.startsWith(`Version ${OLDEST_TYPESCRIPT}.`), version)
+  await run(process.execPath, [tsc, '-p', `${configuration}.json`], project)
+}
 
 /** The path of another Node, from the npm registry. */
 async function nodeOf(version: string): Promise<string> {
@@ -161,6 +189,7 @@ before(async () => {
   const untyped = await install('untyped', { ...EXAMPLES, 'adapter.mjs': 'adapter.mjs' }, [
     packed.tarball,
     '@types/node@20',
+    `oldest-typescript@npm:typescript@~${OLDEST_TYPESCRIPT}.0`,
   ])
   projects.set('untyped', untyped)
   const typed = (express: string, sources: typeof PROGRAMS, ...others: readonly string[]) =>
@@ -239,6 +268,12 @@ for (const express of EXPRESS_VERSIONS) {
       await run(process.execPath, [TSC, '-p', '.'], projects.get(express)!)
     })
 
+    for (const configuration of FOR_OLDEST) {
+      test(`its types fit TypeScript ${OLDEST_TYPESCRIPT} (${configuration})`, async () => {
+        await compileWithOldest(projects.get(express)!, configuration)
+      })
+    }
+
     test('its command is there', async () => {
       const project = projects.get(express)!
       const command = join(project, 'node_modules/.bin/wide-cache')
@@ -253,6 +288,7 @@ test("its types and the docs' examples compile without @types/express", async ()
   const project = projects.get('untyped')!
   assert(!existsSync(join(project, 'node_modules/@types/express')))
   await run(process.execPath, [TSC, '-p', '.'], project)
+  await compileWithOldest(project, 'oldest-modules')
 })
 
 test('an adapter of another package runs the conformance suites with node:test alone', async () => {
@@ -301,6 +337,29 @@ describe('bundled', () => {
       }
     })
   }
+})
+
+test('the consumer that compiles uses every public class', async () => {
+  const consumer = readFileSync(join(CONSUMER, 'classes.ts.txt'), 'utf8')
+  const entries = Object.keys(manifest.exports).filter((entry) => !entry.endsWith('.json'))
+  const exported = entries
+    .map((entry) => `...Object.entries(require('${entry.replace(/^\./, 'wide-cache')}'))`)
+    .join(', ')
+  const script =
+    `JSON.stringify([${exported}].filter(([, one]) => /^class\\b/.test(one))` +
+    '.map(([name]) => name))'
+  const classes = await run(process.execPath, ['-p', script], projects.get('5')!)
+  const names = JSON.parse(classes) as string[]
+  assert(names.includes('WideCache') && names.includes('SequenceError'), classes)
+  assert.deepEqual(
+    names.filter((name) => !new RegExp(`(?:new|extends|instanceof) ${name}\\b`).test(consumer)),
+    [],
+  )
+})
+
+test('the oldest TypeScript is the one that the docs name', () => {
+  const docs = readFileSync(join(ROOT, 'docs/compatibility.md'), 'utf8')
+  assert(docs.includes(`\n| TypeScript | ${OLDEST_TYPESCRIPT} and later`))
 })
 
 describe('what is public is what is documented', () => {

@@ -97,7 +97,7 @@ const GRIDS = table(
 )
 
 /** `private_to` of a grid in a shared cache. */
-export const SHARED = Buffer.alloc(16)
+export const SHARED: Buffer = Buffer.alloc(16)
 
 /** Returns the id in `private_to` as text; `null`: the grid is in a shared cache. */
 export function ownerText(privateTo: SqlValue | undefined): string | null {
