@@ -7,6 +7,7 @@ import { testCache } from '../../testing/cache.js'
 import { testCacheModel } from '../model.suite.js'
 import { memcached } from './memcached.js'
 import { behindProxy } from '../../../test/servers/cache-behind-proxy.js'
+import { type FaultyTcp, startFaultyTcp } from '../../../test/servers/faulty-tcp.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { type Memcached, PATIENT, startMemcached } from '../../../test/servers/memcached.js'
 import { TYPESCRIPT } from '../../../scripts/typescript/exec-argv.js'
@@ -16,17 +17,27 @@ const x = Buffer.from('x')
 
 let server: Memcached
 let three: Memcached[]
+let silent: FaultyTcp
 before(async () => {
   three = await Promise.all([startMemcached(), startMemcached(), startMemcached()])
   server = three[0] ?? assert.fail()
+  silent = await startFaultyTcp(three[1]?.address ?? assert.fail())
+  silent.swallow()
 })
-after(() => Promise.all(three.map((one) => one.kill())))
+after(() => Promise.all([silent.close(), ...three.map((one) => one.kill())]))
 
 const one = () => memcached(server.address, PATIENT)
 const all = () => memcached(three.map((one) => one.address).join(), PATIENT)
-const capabilities = { itemLimitBytes: MIB }
+/** Long enough for the server that answers, on a busy machine. */
+const besideSilent = () => memcached(`${server.address},${silent.address}`, { timeoutMs: 3_000 })
+const capabilities = { itemLimitBytes: MIB, createSilent: besideSilent }
 testCache({ test, name: 'memcached', create: one, capabilities })
-testCache({ test, name: 'three memcached servers', create: all, capabilities })
+testCache({
+  test,
+  name: 'three memcached servers',
+  create: all,
+  capabilities: { itemLimitBytes: MIB },
+})
 testCacheModel(test, 'memcached', one)
 testCacheModel(test, 'three memcached servers', all, 20)
 

@@ -1,0 +1,57 @@
+/** Adapters with planted faults: each breaks one rule of its port, and a suite must see it. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { wrapped } from '../../test/servers/wrapped.js'
+import type { RegisterTest } from './runner.js'
+
+/** A fault: the test that must fail, and the methods of an honest adapter that it replaces. */
+export type Fault<Port> = readonly [seenBy: string, plant: (honest: Port) => Partial<Port>]
+
+/** Registers the suite under the name `planted`, for the adapters that `wrap` makes. */
+type Suite<Port> = (register: RegisterTest, wrap: (honest: Port) => Port) => void
+
+type Bodies = ReadonlyMap<string, () => Promise<void>>
+
+const PREFIX = 'planted: '
+
+function testsOf<Port extends object>(
+  suite: Suite<Port>,
+  plant: (honest: Port) => Partial<Port>,
+): Bodies {
+  const bodies = new Map<string, () => Promise<void>>()
+  suite(
+    (name, body) => void bodies.set(name.slice(PREFIX.length), body),
+    (honest) => wrapped(honest, plant(honest)),
+  )
+  return bodies
+}
+
+function bodyOf(bodies: Bodies, sentence: string): () => Promise<void> {
+  return bodies.get(sentence) ?? assert.fail(`the suite has no test "${sentence}"`)
+}
+
+/**
+ * Registers two kinds of tests. The named test of the suite fails for each fault. It passes for a
+ * wrapper that replaces nothing.
+ */
+export function testPlanted<Port extends object>(
+  name: string,
+  suite: Suite<Port>,
+  faults: Readonly<Record<string, Fault<Port>>>,
+): void {
+  const honest = testsOf(suite, () => ({}))
+  for (const sentence of new Set(Object.values(faults).map(([seenBy]) => seenBy))) {
+    test(`${name} without a fault passes: ${sentence}`, () => bodyOf(honest, sentence)())
+  }
+  for (const [fault, [seenBy, plant]] of Object.entries(faults)) {
+    test(`${name} with a fault is seen: ${fault}`, async () => {
+      const run = bodyOf(testsOf(suite, plant), seenBy)
+      await assert.rejects(run, (error) => !isMistakeInPlant(error), `"${seenBy}" passes`)
+    })
+  }
+}
+
+/** A suite reports no errors of these kinds; a plant that is written wrongly throws them. */
+function isMistakeInPlant(error: unknown): boolean {
+  return error instanceof ReferenceError || (error instanceof TypeError && !('code' in error))
+}
