@@ -23,7 +23,7 @@ export interface Cache {
   get(key: string): Promise<Buffer | undefined>
   /**
    * The values of those keys that exist, all asked for at once. If some server did not answer: with
-   * `onUnanswered` it is called for each such key and the rest is returned; without, the call
+   * `onUnanswered` it is called once for each such key and the rest is returned; without, the call
    * rejects.
    */
   getMany(
@@ -59,7 +59,10 @@ export interface Cache {
     delta?: number,
     onMiss?: { initial: number; ttlSeconds: number },
   ): Promise<number | undefined>
-  /** Closes the connections. Idempotent. Every later call rejects with `CACHE_CLOSED`. */
+  /**
+   * Closes the connections. Idempotent. Calls under way get their answer, or reject with
+   * `CACHE_CLOSED`. Every later call does.
+   */
   close(): Promise<void>
 }
 

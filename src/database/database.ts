@@ -31,7 +31,10 @@ export interface Database extends Queryable {
    * name.
    */
   migrate(parts?: readonly string[]): Promise<void>
-  /** Closes the connections. Idempotent. Every later call rejects with `DATABASE_CLOSED`. */
+  /**
+   * Waits for calls under way, and closes the connections. Idempotent. Every later call rejects with
+   * `DATABASE_CLOSED`.
+   */
   close(): Promise<void>
 }
 

@@ -140,6 +140,7 @@ export function testTransactions(it: DatabaseTest): void {
       'SELECTED',
       '',
     ]
+    const other = open()
     for (const sql of refused) {
       const failed = database.transaction(async (tx) => {
         await tx.query('UPDATE counters SET n = 1')
@@ -148,7 +149,7 @@ export function testTransactions(it: DatabaseTest): void {
       })
       const error = await rejects(failed, 'usage', 'DATABASE_STATEMENT_REFUSED')
       assert.match(error.message, /would end the transaction.*allowed: SELECT/, sql)
-      assert.deepEqual(await elsewhere(open, 'SELECT n FROM counters'), [0], sql)
+      assert.deepEqual(await column(other, 'SELECT n FROM counters'), [0], sql)
     }
   })
 

@@ -2,13 +2,16 @@
  * Tests that every adapter of the Database port must pass: one suite for all of them, also for
  * those of other packages. It needs only `node:assert`.
  */
-import assert from 'node:assert/strict'
 import type { Database } from '../database/database.js'
+import { testClosing } from './database-closing.js'
+import { testConflicts } from './database-conflicts.js'
 import { testDialect } from './database-dialect.js'
+import { testLimits } from './database-limits.js'
+import { testMigrating } from './database-migrating.js'
 import { testTransactions } from './database-transactions.js'
+import { testUnreachable } from './database-unreachable.js'
 import { testValues } from './database-values.js'
-import { column, counters, type DatabaseTest, elsewhere } from './on-database.js'
-import { assertCategory, rejects } from './rejects.js'
+import type { DatabaseTest } from './on-database.js'
 import type { RegisterTest } from './runner.js'
 
 /** Abilities and limits of a database that the port leaves open. */
@@ -21,6 +24,10 @@ export interface DatabaseCapabilities {
    * Refuses statements with `DATABASE_QUEUE_FULL` while 1,000 others wait. @default true
    */
   readonly boundsQueue?: boolean | undefined
+  /**
+   * Opens a database that cannot be reached. @default none: what happens then is not tested
+   */
+  readonly createUnreachable?: (() => Database) | undefined
 }
 
 /** A database to test. */
@@ -53,16 +60,26 @@ export function testDatabase({
   test,
   name = 'database',
   create,
-  capabilities: { textType = 'VARCHAR(1024)', keepsNul = true, boundsQueue = true } = {},
+  capabilities: {
+    textType = 'VARCHAR(1024)',
+    keepsNul = true,
+    boundsQueue = true,
+    createUnreachable,
+  } = {},
 }: DatabaseUnderTest): void {
   const it: DatabaseTest = (sentence, body) =>
     void test(`${name}: ${sentence}`, async () => {
-      const open = await create()
-      const database = open()
+      const openNew = await create()
+      const opened: Database[] = []
+      const open = (): Database => {
+        const database = openNew()
+        opened.push(database)
+        return database
+      }
       try {
-        await body(database, open)
+        await body(open(), open)
       } finally {
-        await database.close()
+        await Promise.all(opened.map((database) => database.close()))
       }
     })
 
@@ -70,77 +87,9 @@ export function testDatabase({
   testTransactions(it)
   testDialect(it)
 
-  if (boundsQueue) {
-    it("statements over the queue's bound are refused; the others are done", async (database) => {
-      await counters(database, 1)
-      const results = await Promise.allSettled(
-        Array.from({ length: 1_200 }, () => database.query('SELECT n FROM counters')),
-      )
-      const refused = results.filter(({ status }) => status === 'rejected')
-      assert.ok(refused.length >= 150 && refused.length <= 200, `${refused.length} refused`)
-      for (const { reason } of refused as PromiseRejectedResult[]) {
-        assertCategory(reason, 'capacity', 'DATABASE_QUEUE_FULL')
-      }
-      assert.deepEqual(
-        await column(database, 'SELECT n FROM counters'),
-        [0],
-        'and all is well again',
-      )
-    })
-  }
-
-  it('close() waits for running calls, and refuses later ones', async (database, open) => {
-    await counters(database, 1)
-    const underWay = database.transaction(async (tx) => {
-      await tx.query('UPDATE counters SET n = 1')
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      await tx.query('UPDATE counters SET n = n + 1')
-    })
-    await Promise.all([database.close(), database.close()])
-    await underWay
-    await database.close()
-    assert.deepEqual(await elsewhere(open, 'SELECT n FROM counters'), [2])
-    for (const call of [
-      () => database.query('SELECT 1'),
-      () => database.now(),
-      () => database.migrate(),
-      () => database.transaction(async () => 1),
-    ]) {
-      await rejects(call(), 'usage', 'DATABASE_CLOSED')
-    }
-  })
-
-  it('several uses that migrate at once make the tables once', async (database, open) => {
-    const others = Array.from({ length: 4 }, open)
-    await Promise.all([database, ...others].map((one) => one.migrate(['sequence', 'counters'])))
-    await Promise.all(others.map((one) => one.close()))
-    const { rows } = await database.query(
-      'SELECT part, COUNT(*) AS n, MAX(version) AS newest FROM wide_cache_migrations GROUP BY part',
-    )
-    assert.deepEqual(rows.map(({ part }) => part).sort(), ['counters', 'sequence'])
-    for (const { n, newest } of rows) assert.equal(n, newest, 'each migration is recorded once')
-    await database.query('SELECT name FROM sequence_generations')
-    await database.migrate(['sequence'])
-  })
-
-  it('only the tables that are asked for are made', async (database) => {
-    await database.migrate(['sequence'])
-    await database.query('SELECT name FROM sequence_generations')
-    await rejects(database.query('SELECT name FROM wide_cache_grids'), 'usage')
-    await database.migrate()
-    await database.query('SELECT name FROM wide_cache_grids')
-  })
-
-  it('a foreign table with one of our names is refused; nothing is written', async (database) => {
-    await database.query('CREATE TABLE activities (id INTEGER NOT NULL, title VARCHAR(20))')
-    const error = await rejects(database.migrate(), 'usage', 'DATABASE_FOREIGN_TABLE')
-    assert.match(
-      error.message,
-      /table "activities" .* columns are id, title.*database \(schema\) of its own/,
-    )
-    await rejects(database.query('SELECT name FROM wide_cache_grids'), 'usage')
-    await rejects(database.query('SELECT version FROM wide_cache_migrations'), 'usage')
-    await database.migrate(['wide-cache'])
-    await database.query('SELECT name FROM wide_cache_grids')
-  })
+  testLimits(it, { boundsQueue })
+  testConflicts(it)
+  testClosing(it)
+  testMigrating(it)
+  if (createUnreachable) testUnreachable(it, createUnreachable)
 }

@@ -1,5 +1,5 @@
 /** Helpers of the tests of a database: a table of counters, and functions that read it. */
-import type { Database } from '../database/database.js'
+import type { Database, Queryable } from '../database/database.js'
 
 /** Opens the database of a test once more, as another process would. */
 export type Open = () => Database
@@ -9,6 +9,15 @@ export type DatabaseTest = (
   name: string,
   body: (database: Database, open: Open) => Promise<void>,
 ) => void
+
+/** Ways to run one statement, and what the name of a test says of it. */
+export const WAYS: readonly [says: string, query: (database: Database) => Queryable['query']][] = [
+  ['', (database) => (sql, values) => database.query(sql, values)],
+  [
+    ', in a transaction',
+    (database) => (sql, values) => database.transaction((tx) => tx.query(sql, values)),
+  ],
+]
 
 /** A value that no error may show. */
 export const SECRET = `s3cret'"value`

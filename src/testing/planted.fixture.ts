@@ -1,6 +1,6 @@
 /** Adapters with planted faults: each breaks one rule of its port, and a suite must see it. */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { describe, test } from 'node:test'
 import { wrapped } from '../../test/servers/wrapped.js'
 import type { RegisterTest } from './runner.js'
 
@@ -33,22 +33,27 @@ function bodyOf(bodies: Bodies, sentence: string): () => Promise<void> {
 /**
  * Registers two kinds of tests. The named test of the suite fails for each fault. It passes for a
  * wrapper that replaces nothing.
+ *
+ * @param concurrency tests that run at once, since some of them only wait
  */
 export function testPlanted<Port extends object>(
   name: string,
   suite: Suite<Port>,
   faults: Readonly<Record<string, Fault<Port>>>,
+  concurrency = 1,
 ): void {
-  const honest = testsOf(suite, () => ({}))
-  for (const sentence of new Set(Object.values(faults).map(([seenBy]) => seenBy))) {
-    test(`${name} without a fault passes: ${sentence}`, () => bodyOf(honest, sentence)())
-  }
-  for (const [fault, [seenBy, plant]] of Object.entries(faults)) {
-    test(`${name} with a fault is seen: ${fault}`, async () => {
-      const run = bodyOf(testsOf(suite, plant), seenBy)
-      await assert.rejects(run, (error) => !isMistakeInPlant(error), `"${seenBy}" passes`)
-    })
-  }
+  describe(name, { concurrency }, () => {
+    const honest = testsOf(suite, () => ({}))
+    for (const sentence of new Set(Object.values(faults).map(([seenBy]) => seenBy))) {
+      test(`without a fault passes: ${sentence}`, () => bodyOf(honest, sentence)())
+    }
+    for (const [fault, [seenBy, plant]] of Object.entries(faults)) {
+      test(`with a fault is seen: ${fault}`, async () => {
+        const run = bodyOf(testsOf(suite, plant), seenBy)
+        await assert.rejects(run, (error) => !isMistakeInPlant(error), `"${seenBy}" passes`)
+      })
+    }
+  })
 }
 
 /** A suite reports no errors of these kinds; a plant that is written wrongly throws them. */

@@ -18,6 +18,7 @@ import { freePort } from '../../../test/servers/free-port.js'
 import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
+const unusedPort = await freePort()
 testDatabase({
   test,
   name: 'mysql',
@@ -25,7 +26,10 @@ testDatabase({
     const url = await sharedMysqlUrl()
     return () => new MysqlDatabase(url)
   },
-  capabilities: { textType: 'VARCHAR(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin' },
+  capabilities: {
+    textType: 'VARCHAR(1024) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin',
+    createUnreachable: () => new MysqlDatabase(`mysql://user@127.0.0.1:${unusedPort}/site`),
+  },
 })
 testMigrations({
   test,

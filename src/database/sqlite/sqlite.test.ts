@@ -172,31 +172,6 @@ test(
   },
 )
 
-test('a file that another process has locked is waited for, then has category lock', async () => {
-  const file = freshFile()
-  const [database, other] = [new SqliteDatabase(file), new SqliteDatabase(file)]
-  await database.query('CREATE TABLE t (n INTEGER)')
-  let release = () => {}
-  const held = new Promise<void>((resolve) => (release = resolve))
-  let locked = () => {}
-  const isLocked = new Promise<void>((resolve) => (locked = resolve))
-  const holder = database.transaction(async (tx) => {
-    await tx.query('INSERT INTO t VALUES (1)')
-    locked()
-    // Not idle: that would be rolled back.
-    while (await Promise.race([held.then(() => false), setTimeout(1_000, true)])) {
-      await tx.query('SELECT 1')
-    }
-  })
-  await isLocked
-  await rejects(other.query('INSERT INTO t VALUES (2)'), 'lock', 'SQLITE_BUSY')
-  const patient = other.query('INSERT INTO t VALUES (3)')
-  void setTimeout(300).then(release)
-  await Promise.all([holder, patient])
-  assert.deepEqual((await other.query('SELECT n FROM t ORDER BY n')).rows, [{ n: 1 }, { n: 3 }])
-  await Promise.all([database.close(), other.close()])
-})
-
 test("a transaction that reads and then writes survives another process's writes", async () => {
   const file = freshFile()
   const [database, other] = [new SqliteDatabase(file), new SqliteDatabase(file)]
