@@ -152,7 +152,8 @@ class Memory implements Cache {
     if (!NUMBER.test(stored) || BigInt(stored) > MAX_NUMBER) {
       throw new CacheError(
         'CACHE_REFUSED',
-        `wide-cache: the value at cache key "${key}" is no number that can be incremented`,
+        `wide-cache: the value at cache key "${key}" is no number that can be incremented: ` +
+          'delete it',
       )
     }
     const sum = BigInt.asUintN(64, BigInt(stored) + BigInt(delta))

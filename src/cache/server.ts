@@ -61,7 +61,10 @@ export class CacheServer<L extends ServerLink> {
     if (this.#down) {
       const now = systemClock.elapsed()
       if (now < this.#askAgainAt) {
-        throw this.#error('CACHE_UNREACHABLE', `is down; it is asked again every ${PROBE_MS} ms`)
+        throw this.#error(
+          'CACHE_UNREACHABLE',
+          `is down; it is asked again every ${PROBE_MS} ms: start it, or check the network`,
+        )
       }
       // This request is the probe; the time it may take must be over before the next.
       this.#askAgainAt = now + Math.max(PROBE_MS, 2 * this.#timeoutMs)
@@ -73,7 +76,8 @@ export class CacheServer<L extends ServerLink> {
     if (full) {
       throw this.#error(
         'CACHE_UNREACHABLE',
-        `has ${link.requestsInFlight} requests in flight and is not asked for more`,
+        `has ${link.requestsInFlight} requests in flight and is not asked for more: ` +
+          'it is slow, or has too much to do',
       )
     }
     return link
@@ -114,3 +118,8 @@ const MAX_REQUESTS_IN_FLIGHT = 8192
 
 /** Their bytes; a single request may be larger. */
 const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024
+
+/** What to do about an error, at the end of its message. */
+export const CHECK_ADDRESS = 'check its address, the firewall, and that it is running'
+export const CHECK_RESTART = 'look whether it was restarted'
+export const CHECK_SERVER = 'check the server and the network, or raise timeoutMs'

@@ -109,6 +109,6 @@ function silent(): DatabaseError {
   return new DatabaseError(
     'ETIMEDOUT',
     'unreachable',
-    `The database did not answer within ${ANSWER_MS / 1000} s`,
+    `The database did not answer within ${ANSWER_MS / 1000} s. Check that it runs, and the network`,
   )
 }

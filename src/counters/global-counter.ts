@@ -171,7 +171,7 @@ export class GlobalCounterIn {
     throw new CacheError(
       'CACHE_REFUSED',
       `wide-cache: counter "${this.#name}": the cache has lost it ${MAX_LOSSES} times during ` +
-        'one increment',
+        'one increment: give it more memory, or find out what empties it',
     )
   }
 

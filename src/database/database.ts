@@ -32,8 +32,8 @@ export interface Database extends Queryable {
    */
   migrate(parts?: readonly string[]): Promise<void>
   /**
-   * Waits for calls under way, and closes the connections. Idempotent. Every later call rejects with
-   * `DATABASE_CLOSED`.
+   * Waits for calls under way, and closes the connections. Idempotent. Every later call rejects
+   * with `DATABASE_CLOSED`.
    */
   close(): Promise<void>
 }
@@ -126,10 +126,11 @@ export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /**
    * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_BINLOG_FORMAT`,
-   * `DATABASE_CLOSED`, `DATABASE_NEWER`, `DATABASE_MIGRATING`, `DATABASE_MOVED`,
-   * `DATABASE_NOT_LOADED`, `DATABASE_OTHER`, `DATABASE_QUEUE_FULL`, `DATABASE_READ_ONLY`,
-   * `DATABASE_STATEMENT_REFUSED`, `DATABASE_TRANSACTION_ENDED`, `DATABASE_TRANSACTION_IDLE`,
-   * `DATABASE_TRANSACTION_LOST`, `DATABASE_DRIVER_MISSING`, `DATABASE_THREAD_DIED`.
+   * `DATABASE_CLOSED`, `DATABASE_DRIVER_MISSING`, `DATABASE_FOREIGN_TABLE`,
+   * `DATABASE_MIGRATING`, `DATABASE_MOVED`, `DATABASE_NEWER`, `DATABASE_NOT_LOADED`,
+   * `DATABASE_OTHER`, `DATABASE_QUEUE_FULL`, `DATABASE_READ_ONLY`,
+   * `DATABASE_STATEMENT_REFUSED`, `DATABASE_THREAD_DIED`, `DATABASE_TRANSACTION_ENDED`,
+   * `DATABASE_TRANSACTION_IDLE`, `DATABASE_TRANSACTION_LOST`.
    */
   readonly code: string
   /** The category of failure, which is the same for all databases. */

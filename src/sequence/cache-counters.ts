@@ -23,7 +23,7 @@ export class CacheCounters {
     if (await this.#cache.add(this.#key(token), ZERO, MAX_TTL_SECONDS)) return token
     throw new CacheError(
       'CACHE_REFUSED',
-      'wide-cache: the cache does not store the counter of a new generation',
+      'wide-cache: the cache does not store the counter of a new generation: give it more memory',
     )
   }
 

@@ -4,11 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { before, describe, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pageOf, withoutBlocks } from './markdown.js'
 import { isSource } from '../sources.js'
+import { CATEGORIES } from '../../src/database/mysql/errors.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -22,6 +24,7 @@ const PLACES = [
   /\b(?:code|CODE|SILENCE)\b[^'\n=:]*[=:] '([A-Z][A-Z\d_]+)'/g,
   /^ {2}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+):\s/gm,
   /\? '(SQLITE_[A-Z]+)'|: '(SQLITE_[A-Z]+)'/g,
+  /'(ER_[A-Z_]+)'/g,
 ]
 /** Environment variables look the same. */
 const NO_CODES = ['DATABASE_URL']
@@ -40,15 +43,77 @@ const codes = new Set(
   sources.flatMap((file) => codesIn(readFileSync(join(ROOT, 'src', file), 'utf8'))),
 )
 
+/** The names of errors of MySQL by their numbers, as the driver has them. */
+const SERVER_ERRORS = createRequire(import.meta.url)(
+  join(ROOT, 'node_modules/mysql2/lib/constants/errors.js'),
+) as { readonly [number: number]: string | undefined }
+
+/** Codes of two parts of the driver that the package does not use: clusters, and a time limit. */
+const UNUSED_BY_DRIVER = ['POOL_NOEXIST', 'POOL_NONEONLINE', 'PROTOCOL_SEQUENCE_TIMEOUT']
+
+/** The primary result codes of SQLite that are errors, from https://sqlite.org/rescode.html */
+const SQLITE_ERRORS =
+  'ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL ' +
+  'CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB'
+
+/** Codes that servers, the driver and SQLite make, and the package passes on. */
+const passedOn = new Set([
+  ...Object.values(CATEGORIES)
+    .flat()
+    .map((number) => (isCheck(number) ? 'ER_CONSTRAINT_FAILED' : nameOf(number))),
+  ...codesOfDriver(),
+  ...SQLITE_ERRORS.split(' ').map((name) => `SQLITE_${name}`),
+  'ER_DUP_ENTRY',
+])
+
+/** The number is a CHECK constraint of MariaDB, and another error of MySQL. */
+function isCheck(number: number): boolean {
+  return number === 4025
+}
+
+function nameOf(number: number): string {
+  return SERVER_ERRORS[number] ?? `ER_${number}`
+}
+
+function codesOfDriver(): string[] {
+  const folder = join(ROOT, 'node_modules/mysql2/lib')
+  const files = readdirSync(folder, { recursive: true, encoding: 'utf8' })
+  const found = files
+    .filter((file) => file.endsWith('.js'))
+    .flatMap((file) => [
+      ...readFileSync(join(folder, file), 'utf8').matchAll(/\bcode = '([A-Z_]+)'/g),
+    ])
+  return found.map(([, code = '']) => code).filter((code) => !UNUSED_BY_DRIVER.includes(code))
+}
+
 const page = withoutBlocks(pageOf('docs/errors.md').text)
-/** The cells of the tables whose rows begin with a code. */
-const rows = [...page.matchAll(/^\| `([A-Z][A-Z\d_]+)` \|(.*)\|$/gm)].map(
-  ([, code = '', cells = '']) => ({ code, cells: cells.split(' | ').map((cell) => cell.trim()) }),
+/** The cells of the tables whose rows begin with one code or several. */
+const rows = [
+  ...page.matchAll(/^\| (`[A-Z][A-Z\d_]+`(?:, `[A-Z][A-Z\d_]+`)*) \|(.*)\|$/gm),
+].flatMap(([, codes = '', cells = '']) =>
+  codes.split(', ').map((code) => ({
+    code: code.slice(1, -1),
+    cells: cells.split(' | ').map((cell) => cell.trim()),
+  })),
 )
 
-test('every code of src has a row, and every row is of a code of src', () => {
+test('every code that is made here or passed on has one row, and no row is of another', () => {
   assert(codes.size > 40, [...codes].join(' '))
-  assert.deepEqual(rows.map(({ code }) => code).sort(), [...codes].sort())
+  assert(passedOn.size > 80, [...passedOn].join(' '))
+  assert.deepEqual(
+    rows.map(({ code }) => code).sort(),
+    [...new Set([...codes, ...passedOn])].sort(),
+  )
+})
+
+test('every category tells what to do about a code without a row', () => {
+  const categories = [...page.matchAll(/^\| `([a-z]+)` \|(.*)\|$/gm)].map(
+    ([, category = '', cells = '']) => [category, cells.split(' | ').filter((one) => one.trim())],
+  )
+  assert.deepEqual(
+    new Map(categories.map(([category, cells]) => [category, cells?.length])),
+    new Map([...Object.keys(CATEGORIES), 'usage'].map((category) => [category, 3])),
+  )
 })
 
 test('every row has a cause and a remedy', () => {

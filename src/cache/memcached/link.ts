@@ -1,7 +1,7 @@
 import memjs, { type Response, type Server } from 'memjs'
 import { systemClock, type Timer } from '../../support/clock.js'
 import { CacheError, type CacheErrorCode } from '../cache.js'
-import type { LinkOwner } from '../server.js'
+import { CHECK_ADDRESS, CHECK_RESTART, CHECK_SERVER, type LinkOwner } from '../server.js'
 import type { MemcachedAddress } from './addresses.js'
 
 /**
@@ -115,15 +115,14 @@ export class Link {
     const down = !this.#answered
     // memjs reports a failed login as a string.
     if (typeof error === 'string') {
-      this.#fail('CACHE_REFUSED', 'refuses the user name or password', down)
+      this.#fail('CACHE_REFUSED', 'refuses the user name or password: check both', down)
     } else if (this.#write) {
-      this.#fail(
-        'CACHE_TIMEOUT',
-        `broke the connection with requests in flight${because(error)}`,
-        down,
-        error,
-      )
-    } else this.#fail('CACHE_UNREACHABLE', `cannot be reached${because(error)}`, down, error)
+      const what = `broke the connection with requests in flight${because(error)}: ${CHECK_RESTART}`
+      this.#fail('CACHE_TIMEOUT', what, down, error)
+    } else {
+      const what = `cannot be reached${because(error)}: ${CHECK_ADDRESS}`
+      this.#fail('CACHE_UNREACHABLE', what, down, error)
+    }
   }
 
   #fail(code: CacheErrorCode, what: string, down: boolean, cause?: unknown): void {
@@ -152,8 +151,12 @@ export class Link {
     const left = oldest.since + this.#timeoutMs - systemClock.elapsed()
     if (left > 0) this.#timer = this.#lookAfter(left)
     else if (this.#write) {
-      this.#fail('CACHE_TIMEOUT', `did not answer within ${this.#timeoutMs} ms`, true)
-    } else this.#fail('CACHE_UNREACHABLE', `cannot be reached within ${this.#timeoutMs} ms`, true)
+      const what = `did not answer within ${this.#timeoutMs} ms: ${CHECK_SERVER}`
+      this.#fail('CACHE_TIMEOUT', what, true)
+    } else {
+      const what = `cannot be reached within ${this.#timeoutMs} ms: ${CHECK_ADDRESS}`
+      this.#fail('CACHE_UNREACHABLE', what, true)
+    }
   }
 }
 

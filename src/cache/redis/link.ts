@@ -1,6 +1,12 @@
 import { systemClock, type Timer } from '../../support/clock.js'
 import { CacheError, type CacheErrorCode } from '../cache.js'
-import type { LinkOwner, ServerLink } from '../server.js'
+import {
+  CHECK_ADDRESS,
+  CHECK_RESTART,
+  CHECK_SERVER,
+  type LinkOwner,
+  type ServerLink,
+} from '../server.js'
 import type { RedisCommands } from './client.js'
 
 /** A client of the package `redis`, and what may be done with it. */
@@ -75,7 +81,8 @@ export class RedisLink implements ServerLink {
         request.since = systemClock.elapsed()
         const { commands } = this.#connection
         // A client that is not connected keeps commands, and sends them when nobody waits any more.
-        if (!commands.isReady) return this.#reject(request, 'CACHE_UNREACHABLE', 'is not connected')
+        if (!commands.isReady)
+          return this.#reject(request, 'CACHE_UNREACHABLE', `is not connected: ${CHECK_CONNECT}`)
         command(commands).then(
           (reply) => {
             if (this.#settle(request)) resolve(reply)
@@ -114,7 +121,7 @@ export class RedisLink implements ServerLink {
     const reply = errorReply(error)
     if (reply === undefined) {
       if (this.#connection.connected) return this.#broke(error)
-      const what = `broke the connection with requests in flight${because(error)}`
+      const what = `broke the connection with requests in flight${because(error)}: ${CHECK_RESTART}`
       return this.#reject(request, 'CACHE_TIMEOUT', what, error)
     }
     if (this.#settle(request)) request.reject(new RedisRefusal(this.#name, reply))
@@ -133,10 +140,14 @@ export class RedisLink implements ServerLink {
   #broke(error: unknown): void {
     const reply = errorReply(error)
     if (reply !== undefined) return this.end(new RedisRefusal(this.#name, reply), !this.#answered)
+    const why = because(error)
     const [code, what] = this.#connected
-      ? (['CACHE_TIMEOUT', 'broke the connection with requests in flight'] as const)
-      : (['CACHE_UNREACHABLE', 'cannot be reached'] as const)
-    this.end(this.#error(code, `${what}${because(error)}`, error), !this.#answered)
+      ? ([
+          'CACHE_TIMEOUT',
+          `broke the connection with requests in flight${why}: ${CHECK_RESTART}`,
+        ] as const)
+      : (['CACHE_UNREACHABLE', `cannot be reached${why}: ${CHECK_ADDRESS}`] as const)
+    this.end(this.#error(code, what, error), !this.#answered)
   }
 
   #error(code: CacheErrorCode, what: string, cause?: unknown): CacheError {
@@ -175,15 +186,17 @@ export class RedisLink implements ServerLink {
         return
       }
       if (!this.#connected) {
-        const what = `cannot be reached within ${this.#timeoutMs} ms`
+        const what = `cannot be reached within ${this.#timeoutMs} ms: ${CHECK_ADDRESS}`
         return this.end(this.#error('CACHE_UNREACHABLE', what), true)
       }
-      const what = `did not answer within ${this.#timeoutMs} ms`
+      const what = `did not answer within ${this.#timeoutMs} ms: ${CHECK_SERVER}`
       if (!this.#connection.isCluster) return this.end(this.#error('CACHE_TIMEOUT', what), true)
       this.#reject(request, 'CACHE_TIMEOUT', what)
     }
   }
 }
+
+const CHECK_CONNECT = 'await client.connect(), and check the server'
 
 interface InFlight {
   readonly bytes: number

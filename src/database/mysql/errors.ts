@@ -7,8 +7,10 @@
 import { closedError } from '../closed.js'
 import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
 
-/** Server errors by number, where the SQLSTATE does not tell. */
-const CATEGORIES: Readonly<Record<Exclude<DatabaseErrorCategory, 'usage'>, readonly number[]>> = {
+/** Server errors by number, where the SQLSTATE does not tell. Each has a row in docs/errors.md. */
+export const CATEGORIES: Readonly<
+  Record<Exclude<DatabaseErrorCategory, 'usage'>, readonly number[]>
+> = {
   // lock-wait timeout, deadlock, NOWAIT, user-lock deadlock, row changed since read (snapshot
   // isolation)
   lock: [1205, 1213, 3572, 3058, 1020],
@@ -59,7 +61,23 @@ const QUOTES_NAMES = new Set([
 export const BINLOG_REMEDY =
   'Set it to ROW in the configuration of the server, and run SET GLOBAL binlog_format = ROW ' +
   'for now; connections that are open keep the old one'
+const FREE_SPACE = '. Free space where the server keeps its data'
+const WRITABLE = '. Name the server that takes writes, or make this one writable'
+const RAISE_LIMIT = `. Raise the user's limits at the server, or lower connection_limit here`
+const AGAIN = '. All of the transaction is undone, so its work can run again'
 const REMEDIES: Readonly<Record<string, string>> = {
+  EE_WRITE: FREE_SPACE,
+  ER_DISK_FULL: FREE_SPACE,
+  ER_ERROR_ON_WRITE: FREE_SPACE,
+  ER_RECORD_FILE_FULL: FREE_SPACE,
+  ER_OPTION_PREVENTS_STATEMENT: WRITABLE,
+  ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: WRITABLE,
+  ER_READ_ONLY_MODE: WRITABLE,
+  ER_TOO_MANY_USER_CONNECTIONS: RAISE_LIMIT,
+  ER_USER_LIMIT_REACHED: RAISE_LIMIT,
+  ER_LOCK_DEADLOCK: AGAIN,
+  ER_LOCK_WAIT_TIMEOUT: `${AGAIN}. Keep transactions short`,
+  ER_NO_SUCH_TABLE: '. Tables of this package are made by `wide-cache migrate`',
   ER_BINLOG_STMT_MODE_AND_ROW_ENGINE:
     `. The server's binlog_format is STATEMENT; allowed: ROW, MIXED. ` + BINLOG_REMEDY,
   ER_TABLEACCESS_DENIED_ERROR:
@@ -98,7 +116,9 @@ export function isWrongServer(error: unknown): boolean {
 
 /** The error of a server that has not answered. */
 export function silence(timeoutMs: number): DatabaseError {
-  return new DatabaseError(SILENCE, 'unreachable', `No answer within ${timeoutMs / 1000} s`)
+  const check = 'Check the network, and what the server is busy with'
+  const message = `No answer within ${timeoutMs / 1000} s. ${check}`
+  return new DatabaseError(SILENCE, 'unreachable', message)
 }
 
 /**
@@ -139,7 +159,8 @@ export function mysqlError(error: unknown): DatabaseError {
     return new DatabaseError(
       'DATABASE_QUEUE_FULL',
       'capacity',
-      'All connections are busy and the queue for them is full',
+      'All connections are busy and the queue for them is full. Await statements, or raise ' +
+        'connection_limit',
     )
   }
   if (message === 'Pool is closed.') return closedError()

@@ -132,7 +132,8 @@ export class MysqlHosts {
 }
 
 function readOnly(host: MysqlSessions): DatabaseError {
-  return new DatabaseError('DATABASE_READ_ONLY', 'capacity', `${host.place} is read-only`)
+  const message = `${host.place} is read-only. Name a writable host, or end the failover`
+  return new DatabaseError('DATABASE_READ_ONLY', 'capacity', message)
 }
 
 function left(host: MysqlSessions): DatabaseError {

@@ -144,6 +144,7 @@ function noneFree(): DatabaseError {
   return new DatabaseError(
     'DATABASE_QUEUE_FULL',
     'capacity',
-    `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s`,
+    `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s. Keep transactions short, or ` +
+      'raise connection_limit',
   )
 }

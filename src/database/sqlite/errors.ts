@@ -27,6 +27,15 @@ const CATEGORIES = new Map<number, DatabaseErrorCategory>([
   [25, 'data'], // RANGE
 ])
 
+/** Remedies, by primary result code. */
+const REMEDIES = new Map<number, string>([
+  [5, 'Another process holds the file: keep its transactions short'],
+  [8, 'Let this process write to the file and to its folder'],
+  [11, 'Restore the file from a backup'],
+  [13, 'Free space on its disk'],
+  [26, 'Name another file, or none that is there'],
+])
+
 /**
  * Messages of errors that have no result code of their own. They are about the rows: fewer of them
  * would do.
@@ -40,11 +49,9 @@ export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseErro
       : TOO_MANY.test(message)
         ? 'data'
         : (CATEGORIES.get(raw & 0xff) ?? 'usage')
-  return new DatabaseError(
-    code,
-    category,
-    code.startsWith('SQLITE_') ? `${code}: ${message}` : message,
-  )
+  const remedy = REMEDIES.get(raw & 0xff)
+  const text = code.startsWith('SQLITE_') ? `${code}: ${message}` : message
+  return new DatabaseError(code, category, remedy === undefined ? text : `${text}. ${remedy}`)
 }
 
 /** The error of a file that cannot be opened, or of the driver that is missing. */

@@ -159,7 +159,7 @@ async function statement(
     throw new DatabaseError(
       'SQLITE_MISMATCH',
       'data',
-      'A bigint does not fit the 64 bits of an SQLite integer',
+      'A bigint does not fit the 64 bits of an SQLite integer: store it as text',
     )
   }
   return session.query(sql, values)
