@@ -321,6 +321,12 @@ describe('a site in trouble', () => {
     assert.match(none.of('tables')[0]!, /^error: the database has no tables of wide-cache/)
     const { rows } = await empty.query('SELECT name FROM sqlite_master')
     assert.deepEqual(rows, [{ name: 'other' }])
+    await empty.query('CREATE TABLE hits_counts (mine TEXT)')
+    const { findings } = await run({ database: `sqlite:${file}` })
+    assert.deepEqual(
+      findings.filter(({ check }) => check === 'tables').map(({ remedy }) => remedy),
+      ['give wide-cache a database (schema) of its own on the same server'],
+    )
     await empty.close()
   })
 
