@@ -130,7 +130,7 @@ for (const [name, express] of expresses) {
     })
 
     test('a source that does not answer is waited for ten seconds', async () => {
-      const { app, source, clock } = site()
+      const { app, source, clock, log } = site()
       source.live = () => new Promise(() => undefined)
       await serving(app, async (port) => {
         const answer = fetch(`http://127.0.0.1:${port}/admin/activity/now.json`)
@@ -140,6 +140,10 @@ for (const [name, express] of expresses) {
         assert.equal(body.live, null)
         assert.notEqual(body.stats, null)
       })
+      assert.match(
+        log.lines.join('\n'),
+        /no figures for "live" at the moment: no answer within 10 s$/,
+      )
     })
 
     test('many tabs ask the source no more than one does', async () => {
