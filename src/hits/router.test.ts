@@ -21,6 +21,11 @@ for (const [name, express] of expresses) {
     ) => {
       const app = express()
       app.set('etag', false)
+      app.use((_req, res, next) => {
+        // As helmet does by default.
+        res.set('Cross-Origin-Resource-Policy', 'same-origin')
+        next()
+      })
       app.use('/hits', hitsRouter(options, counts, clock))
       app.use((_req, res) => void res.status(404).send('the site says no'))
       return app
@@ -35,6 +40,7 @@ for (const [name, express] of expresses) {
         .expect('Cache-Control', 'public, max-age=30')
         .expect('X-Content-Type-Options', 'nosniff')
         .expect('Content-Security-Policy', "default-src 'none'; sandbox")
+        .expect('Cross-Origin-Resource-Policy', 'cross-origin')
       assert.equal(String(body), badgeOf('reads', 345))
       await request(app).get('/hits/home.svg').set('If-None-Match', headers['etag']!).expect(304)
       await request(app)

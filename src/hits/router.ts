@@ -104,5 +104,7 @@ function send(res: Response, type: string, body: string, seconds: number): void 
   sendTagged(res, tagged(body, type), {
     'Cache-Control': `public, max-age=${seconds}`,
     'Content-Security-Policy': BADGE_POLICY,
+    // Pages of other sites show badges too. Helmet's default, `same-origin`, would forbid it.
+    'Cross-Origin-Resource-Policy': 'cross-origin',
   })
 }
