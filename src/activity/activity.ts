@@ -5,6 +5,7 @@ import type { ActivityCertificate } from './certificate.js'
 import type { ActivityPeriod, ValueViews } from './history.js'
 import type { LiveActivity } from './live.js'
 import type { HistoryQuery, TopQuery } from './ranges.js'
+import type { ActivityRouterOptions } from './router.js'
 import type { ActivityStats } from './stats.js'
 
 /** A visit that `record` takes. */
@@ -31,8 +32,10 @@ export interface Activity extends Recorder {
   /**
    * `GET /` the figures as JSON, `GET /widget.js` the element that shows them:
    * `app.use('/activity', activity.router())`.
+   *
+   * @throws TypeError, RangeError naming the option that is wrong
    */
-  router(): Router
+  router(options?: ActivityRouterOptions): Router
   /**
    * Counts a visit that the middleware does not see. Never throws and never waits: of a wrong
    * argument the part that is right counts, and the log says so.

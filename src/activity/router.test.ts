@@ -5,7 +5,7 @@ import { Script } from 'node:vm'
 import type { Response } from 'express'
 import request from 'supertest'
 import { expresses } from '../support/http.fixture.js'
-import { activityRouter } from './router.js'
+import { activityRouter, type ActivityRouterOptions } from './router.js'
 import type { ActivityStats } from './stats.js'
 
 const FIGURES: ActivityStats = {
@@ -19,10 +19,14 @@ const FIGURES: ActivityStats = {
 }
 
 for (const [name, express] of expresses) {
-  const site = (stats: () => Promise<ActivityStats>, statsTtlSeconds = 30) => {
+  const site = (
+    stats: () => Promise<ActivityStats>,
+    statsTtlSeconds = 30,
+    options?: ActivityRouterOptions,
+  ) => {
     const app = express()
     app.set('etag', false)
-    app.use('/activity', activityRouter(stats, statsTtlSeconds))
+    app.use('/activity', activityRouter(stats, statsTtlSeconds, options))
     return app
   }
 
@@ -36,6 +40,19 @@ for (const [name, express] of expresses) {
     assert.equal(headers['x-content-type-options'], 'nosniff')
     const short = await request(site(async () => FIGURES, 2)).get('/activity/')
     assert.equal(short.headers['cache-control'], 'public, max-age=2')
+  })
+
+  test(`${name}: figures behind a login are kept by browsers only, the widget by all`, async () => {
+    const app = site(async () => FIGURES, 30, { cacheControl: 'private' })
+    const { headers } = await request(app).get('/activity').expect(200)
+    assert.equal(headers['cache-control'], 'private, max-age=10')
+    const { headers: widget } = await request(app).get('/activity/widget.js').expect(200)
+    assert.match(widget['cache-control']!, /^public, /)
+    assert.throws(() => site(async () => FIGURES, 30, { cacheControl: 'no-store' as never }), {
+      name: 'RangeError',
+      message: /option "cacheControl" is "no-store"; allowed: "public" or "private"$/,
+    })
+    assert.throws(() => site(async () => FIGURES, 30, { cache: 'private' } as never), /"cache"/)
   })
 
   test(`${name}: who has the figures already gets 304, until there are others`, async () => {

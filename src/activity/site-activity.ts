@@ -33,7 +33,7 @@ import {
   topQuery,
   wholeDays,
 } from './ranges.js'
-import { activityRouter } from './router.js'
+import { activityRouter, type ActivityRouterOptions } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
 import { PAGE } from './sums.js'
 import { MAX_TIME, type Visit } from './visit.js'
@@ -109,10 +109,10 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return this.#middleware()
   }
 
-  router(): Router {
+  router(options?: ActivityRouterOptions): Router {
     assertCalled(this, 'activity.router')
     this.#engine.connections.check()
-    return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds)
+    return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds, options)
   }
 
   record(visit: RecordedVisit): void {
