@@ -50,25 +50,27 @@ export function liveView(
   stats: () => Promise<ActivityStats>,
   engine: Engine<Visit>,
 ): () => Promise<LiveActivity> {
-  return shared(engine.clock, SHARED_MS, async () => {
-    const { asOf } = await stats()
-    const views = new Map<string, number>()
-    const tail = await engine.readLive(Date.parse(asOf), ({ page }) => {
-      views.set(page, (views.get(page) ?? 0) + 1)
-    })
-    return {
-      asOf,
-      layerSeconds: tail.layerSeconds,
-      layers: tail.layers.map(({ start, rows, cells }) => ({
-        start: new Date(start).toISOString(),
-        pageViews: rows,
-        cells,
-      })),
-      pages: [...views]
-        .sort(([, a], [, b]) => b - a)
-        .slice(0, MAX_PAGES)
-        .map(([page, pageViews]) => ({ page, pageViews })),
-      sampled: tail.sampled,
-    }
+  return shared(engine.clock, SHARED_MS, async () => readLive((await stats()).asOf, engine))
+}
+
+/** Reads the cells of the newest layers from `asOf` on. @throws CacheError */
+export async function readLive(asOf: string, engine: Engine<Visit>): Promise<LiveActivity> {
+  const views = new Map<string, number>()
+  const tail = await engine.readLive(Date.parse(asOf), ({ page }) => {
+    views.set(page, (views.get(page) ?? 0) + 1)
   })
+  return {
+    asOf,
+    layerSeconds: tail.layerSeconds,
+    layers: tail.layers.map(({ start, rows, cells }) => ({
+      start: new Date(start).toISOString(),
+      pageViews: rows,
+      cells,
+    })),
+    pages: [...views]
+      .sort(([, a], [, b]) => b - a)
+      .slice(0, MAX_PAGES)
+      .map(([page, pageViews]) => ({ page, pageViews })),
+    sampled: tail.sampled,
+  }
 }

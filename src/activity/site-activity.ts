@@ -3,9 +3,11 @@ import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
 import type { DashboardOptions } from '../dashboard/options.js'
 import { dashboardRouter } from '../dashboard/router.js'
-import type { DashboardSource } from '../dashboard/source.js'
+import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
+import type { Queryable } from '../database/database.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
+import { HOUR_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
@@ -19,8 +21,14 @@ import type { Activity, RecordedVisit } from './activity.js'
 import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { engineSettings } from './engine-settings.js'
-import { type ActivityPeriod, readHistory, readTop, type ValueViews } from './history.js'
-import { type LiveActivity, liveView } from './live.js'
+import {
+  type ActivityPeriod,
+  readHistory,
+  readHourlyViews,
+  readTop,
+  type ValueViews,
+} from './history.js'
+import { type LiveActivity, liveView, readLive } from './live.js'
 import { activityMiddleware, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings } from './options.js'
 import { pageOf } from './page.js'
@@ -61,8 +69,8 @@ export function createActivity(options: ActivityOptions = {}): Activity {
   return new SiteActivity(activitySettings(options))
 }
 
-/** Figures, and when they become stale unless new ones are read; see {@link ReadContext}. */
-type CachedStats = ActivityStats & Pick<ReadContext, 'staleAt'>
+/** Days of the overview by the hour: 30 days of any time zone begin within them. */
+const OVERVIEW_DAYS = 31
 
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity extends EngineRecorder<Visit> implements Activity {
@@ -137,28 +145,32 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   stats(): Promise<ActivityStats> {
-    return this.#engine.connections.run(async () => {
-      const { staleAt, ...stats } = await this.#stats()
-      // While SQL is away, the last good figures are served.
-      return { ...stats, stale: stats.stale || this.#engine.clock.now() > staleAt }
-    })
+    return this.#engine.connections.run(() => this.#stats())
   }
 
-  history(query: HistoryQuery): Promise<ActivityPeriod[]> {
+  async history(query: HistoryQuery): Promise<ActivityPeriod[]> {
+    return (await this.#history(query)).figures
+  }
+
+  async top(dimension: string, query: TopQuery): Promise<ValueViews[]> {
+    return (await this.#top(dimension, query)).figures
+  }
+
+  #history(query: HistoryQuery): Promise<Dated<ActivityPeriod[]>> {
     return this.#engine.connections.run(async () => {
       const { by, range } = historyQuery(query)
-      return this.#engine.read(`history:${by}:${range.from}:${range.to}`, (database, { name }) =>
+      return this.#read(`history:${by}:${range.from}:${range.to}`, (database, { name }) =>
         readHistory(database, name, by, range),
       )
     })
   }
 
-  top(dimension: string, query: TopQuery): Promise<ValueViews[]> {
+  #top(dimension: string, query: TopQuery): Promise<Dated<ValueViews[]>> {
     return this.#engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.dimensions)
       const { range, n } = topQuery(query)
       const { historyDays } = this.#settings
-      return this.#engine.read(
+      return this.#read(
         `top:${known}:${range.from}:${range.to}:${n}:${historyDays}`,
         (database, { name, asOf }) => {
           const keptFrom = hourOf(asOf) - HOURS_A_DAY * historyDays
@@ -178,11 +190,12 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     const source: DashboardSource = {
       name: this.#settings.name,
       dimensions: this.dimensions,
-      stats: () => this.stats(),
-      live: () => this.live(),
-      history: (query) => this.history(query),
-      top: (dimension, query) => this.top(dimension, query),
+      overview: () => this.#engine.connections.run(() => this.#overview()),
+      live: (asOf) => this.#engine.connections.run(() => readLive(asOf, this.#engine)),
+      history: (query) => this.#history(query),
+      top: (dimension, query) => this.#top(dimension, query),
       ledger: () => this.ledger(),
+      advice: () => this.#engine.operations.advice(),
     }
     return dashboardRouter(source, options, this.#logger, this.#engine.clock)
   }
@@ -201,12 +214,44 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return [PAGE, ...Object.keys(this.#settings.dimensions)]
   }
 
-  #stats(): Promise<CachedStats> {
+  async #stats(): Promise<ActivityStats> {
     const { windowSeconds } = this.#settings
-    return this.#engine.read(`stats:${windowSeconds}`, async (database, context) => ({
-      ...(await readStats(database, context, windowSeconds)),
-      staleAt: context.staleAt,
-    }))
+    const { figures, stale } = await this.#read(`stats:${windowSeconds}`, (database, context) =>
+      readStats(database, context, windowSeconds),
+    )
+    return { ...figures, stale }
+  }
+
+  /** The panels of a page that show page views show those of one reading. */
+  #overview(): Promise<Dated<Overview>> {
+    const { windowSeconds } = this.#settings
+    return this.#read(`overview:${windowSeconds}`, async (database, context) => {
+      const { pageViews, visitors } = await readStats(database, context, windowSeconds)
+      const to = hourOf(this.#engine.clock.now()) + 1
+      const from = to - OVERVIEW_DAYS * HOURS_A_DAY
+      // After the window, so that the hours have at least its page views.
+      const hours = await readHourlyViews(database, context.name, { from, to })
+      return {
+        windowSeconds,
+        pageViews,
+        visitors,
+        from: new Date(from * HOUR_MS).toISOString(),
+        hours,
+      }
+    })
+  }
+
+  /** Reads figures, as `Engine.read` does. While SQL is away, they become stale. */
+  async #read<Figures>(
+    key: string,
+    read: (database: Queryable, context: ReadContext) => Promise<Figures>,
+  ): Promise<Dated<Figures>> {
+    const { figures, asOf, stale, staleAt } = await this.#engine.read(
+      key,
+      async (database, context) => ({ ...context, figures: await read(database, context) }),
+    )
+    const isOver = this.#engine.clock.now() > staleAt
+    return { figures, asOf: new Date(asOf).toISOString(), stale: stale || isOver }
   }
 
   /** Returns the time that a visit is said to be of; `undefined`: now. */

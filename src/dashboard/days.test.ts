@@ -11,12 +11,10 @@ function daysIn(zone: string, now: string, count: number): { starts: string[]; v
     const { dayStarts, viewsByDay } = await import(${JSON.stringify(DAYS)})
     const now = Date.parse(${JSON.stringify(now)})
     const starts = dayStarts(now, ${count})
-    const hours = []
-    for (let time = Math.floor(starts[0] / 3600000) * 3600000; time < now; time += 3600000) {
-      hours.push({ start: new Date(time).toISOString(), pageViews: 1 })
-    }
+    const from = Math.floor(starts[0] / 3600000) * 3600000
+    const hours = Array.from({ length: Math.ceil((now - from) / 3600000) }, () => 1)
     const texts = starts.map((start) => new Date(start).toISOString())
-    console.log(JSON.stringify({ starts: texts, views: viewsByDay(hours, starts) }))`
+    console.log(JSON.stringify({ starts: texts, views: viewsByDay(hours, from, starts) }))`
   return JSON.parse(
     execFileSync(process.execPath, ['--input-type=module', '-e', program], {
       encoding: 'utf8',

@@ -36,7 +36,8 @@ async function* historyText(
   let text = csvRow(['start', 'pageViews', 'visitors'])
   for (let start = from; start < to; start += PIECE_MS[by]) {
     const end = Math.min(to, start + PIECE_MS[by])
-    for (const sums of await source.history({ from: start, to: end, by })) {
+    const { figures } = await source.history({ from: start, to: end, by })
+    for (const sums of figures) {
       text += csvRow([sums.start, sums.pageViews, sums.visitors])
     }
     yield text
@@ -59,7 +60,8 @@ async function* topText(
   top: () => ReturnType<DashboardSource['top']>,
 ): AsyncGenerator<string, void, undefined> {
   let text = csvRow(['value', 'pageViews'])
-  for (const { value, pageViews } of await top()) text += csvRow([value ?? NO_VALUE, pageViews])
+  const { figures } = await top()
+  for (const { value, pageViews } of figures) text += csvRow([value ?? NO_VALUE, pageViews])
   yield text
 }
 

@@ -1,5 +1,5 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
-import type { DashboardHits, DashboardSource, Live, Range } from './source.js'
+import type { DashboardHits, DashboardSource, Dated, Live, Range } from './source.js'
 import type { Period } from '../support/periods.js'
 
 const HOUR_MS = 3_600_000
@@ -44,6 +44,12 @@ export class InventedSource implements DashboardSource {
   readonly asked: string[] = []
   /** Questions that fail, as while the database is away. */
   readonly failing = new Set<string>()
+  /** What it advises to do. */
+  trouble: string | undefined
+  /** Page views that have come in this hour since the source was made. */
+  come = 0
+  /** Figures are those of this moment, as while no collector comes. */
+  staleSince: number | undefined
   readonly #now: () => number
 
   constructor(now: () => number, dimensions: readonly string[] = Object.keys(VALUES)) {
@@ -51,13 +57,22 @@ export class InventedSource implements DashboardSource {
     this.dimensions = dimensions
   }
 
-  async stats() {
-    this.#ask('stats')
-    const asOf = new Date(this.#asOf()).toISOString()
-    return { windowSeconds: 600, pageViews: 1_345, visitors: 212, asOf, stale: false }
+  async overview() {
+    this.#ask('overview')
+    const last = Math.floor(this.#now() / HOUR_MS)
+    const first = last - 31 * HOURS_A_DAY + 1
+    const hours = Array.from({ length: last - first + 1 }, (_, at) => viewsOf(first + at))
+    hours.push((hours.pop() ?? 0) + this.come)
+    return this.#dated({
+      windowSeconds: 600,
+      pageViews: 1_345 + this.come,
+      visitors: 212,
+      from: new Date(first * HOUR_MS).toISOString(),
+      hours,
+    })
   }
 
-  async live(): Promise<Live> {
+  async live(_asOf: string): Promise<Live> {
     this.#ask('live')
     const first = this.#asOf() / LAYER_MS
     const watermark = first + DRAINED
@@ -88,7 +103,7 @@ export class InventedSource implements DashboardSource {
   async history({ from, to, by }: Range & { readonly by: Period }) {
     this.#ask(`history ${by} ${new Date(from).toISOString()} ${new Date(to).toISOString()}`)
     const step = by === 'day' ? DAY_MS : HOUR_MS
-    return Array.from({ length: (to - from) / step }, (_, at) => {
+    const sums = Array.from({ length: (to - from) / step }, (_, at) => {
       const start = from + at * step
       let pageViews = 0
       for (let time = start; time < Math.min(start + step, this.#now()); time += HOUR_MS) {
@@ -97,15 +112,22 @@ export class InventedSource implements DashboardSource {
       const visitors = Math.ceil(pageViews / (by === 'day' ? 5 : 3))
       return { start: new Date(start).toISOString(), pageViews, visitors }
     })
+    return this.#dated(sums)
   }
 
   async top(dimension: string, { from, to, n }: Range & { readonly n: number }) {
     this.#ask(`top ${dimension} ${n}`)
     const hours = (to - from) / HOUR_MS
-    return (VALUES[dimension] ?? []).slice(0, n).map((value, at) => ({
-      value,
-      pageViews: Math.round((hours * 90) / (at + 1)),
-    }))
+    return this.#dated(
+      (VALUES[dimension] ?? []).slice(0, n).map((value, at) => ({
+        value,
+        pageViews: Math.round((hours * 90) / (at + 1)),
+      })),
+    )
+  }
+
+  advice() {
+    return this.trouble
   }
 
   async ledger() {
@@ -120,6 +142,11 @@ export class InventedSource implements DashboardSource {
       owed: 0,
       lost: 0,
     }
+  }
+
+  #dated<Figures>(figures: Figures): Dated<Figures> {
+    const asOf = new Date(this.staleSince ?? this.#asOf()).toISOString()
+    return { figures, asOf, stale: this.staleSince !== undefined }
   }
 
   #ask(question: string): void {

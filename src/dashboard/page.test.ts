@@ -27,12 +27,17 @@ before(async () => {
 })
 after(() => browser.close())
 
+/** What an old panel says of its figures. The browser's day is another one, so with the date. */
+const OLD = /as of 17 May 2026, \d\d:\d\d:\d\d\. Newer figures cannot be read at the moment\.$/i
+
 interface Scene {
   readonly page: Page
   readonly source: InventedSource
   readonly complaints: string[]
   /** Whether requests are authorized. */
   allowed: boolean
+  /** What the site's own login answers to those who are not signed in; `undefined`: they are. */
+  login: 401 | 302 | undefined
 }
 
 /** The page, with figures in it, and the browser's clock in the test's hands. */
@@ -40,10 +45,17 @@ async function onStage(
   settings: BrowserContextOptions,
   play: (scene: Scene) => Promise<void>,
   failing: readonly string[] = [],
+  status = /^Live$/,
 ): Promise<void> {
   const source = new InventedSource(clock.now)
   for (const question of failing) source.failing.add(question)
   const app = express()
+  app.use((req, res, next) => {
+    if (scene.login === undefined) next()
+    else if (req.path === '/login') res.send('<h1>Sign in</h1>')
+    else if (scene.login === 302) res.redirect('/login')
+    else res.status(scene.login).send('<h1>Sign in</h1>')
+  })
   app.use(
     '/admin/activity',
     dashboardRouter(
@@ -60,13 +72,19 @@ async function onStage(
     ...settings,
   })
   const page = await context.newPage()
-  const scene: Scene = { page, source, complaints: complaintsOf(page), allowed: true }
+  const scene: Scene = {
+    page,
+    source,
+    complaints: complaintsOf(page),
+    allowed: true,
+    login: undefined,
+  }
   try {
     await serving(app, async (port) => {
       await page.clock.install()
       // Without the slash: the page has to find its files all the same.
       await page.goto(`http://127.0.0.1:${port}/admin/activity`)
-      await shows(page.locator('#status'), /Live/)
+      await shows(page.locator('#status'), status)
       await play(scene)
     })
   } finally {
@@ -161,7 +179,7 @@ test('each chart has a table with the same figures', () =>
       await details.locator('summary').click()
     }
     const hour = Math.floor(BEGIN / HOUR_MS) * HOUR_MS
-    const expected = await source.history({
+    const { figures: expected } = await source.history({
       from: hour - 23 * HOUR_MS,
       to: hour + HOUR_MS,
       by: 'hour',
@@ -173,7 +191,7 @@ test('each chart has a table with the same figures', () =>
       expected.map(({ pageViews, visitors }) => [written(pageViews), written(visitors)]),
     )
     const today = Math.floor(BEGIN / DAY_MS) * DAY_MS
-    const days = await source.history({
+    const { figures: days } = await source.history({
       from: today - 29 * DAY_MS,
       to: today + DAY_MS,
       by: 'day',
@@ -215,7 +233,7 @@ test("numbers, dates and days are those of the browser's language and zone", () 
         ;[new Date(year, month, day - 28).getTime(), new Date(year, month, day - 27).getTime()]
       }`)
       const [from = 0, to = 0] = midnight as number[]
-      const hours = await source.history({ from, to, by: 'hour' })
+      const { figures: hours } = await source.history({ from, to, by: 'hour' })
       const sum = hours.reduce((sum, { pageViews }) => sum + pageViews, 0)
       assert.equal(views, sum.toLocaleString('de-DE'))
       const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
@@ -247,9 +265,9 @@ test('all can be done with the keyboard', () =>
     await shows(pages, /^\/2,160$/)
     await page.locator('#range input').first().focus()
     await page.keyboard.press('ArrowRight')
-    await shows(pages, /^\/15,120$/)
+    await shows(pages, /^\/13,950$/)
     await page.keyboard.press('ArrowRight')
-    await shows(pages, /^\/64,800$/)
+    await shows(pages, /^\/63,630$/)
     assert(source.asked.filter((question) => question === 'top page 10').length >= 3)
 
     const reached = new Set<string>()
@@ -299,26 +317,118 @@ test('a panel without figures says so, and the others do not mind', () =>
       await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)
       await shows(page.locator('#now .tail'), /^No figures yet$/)
       await shows(page.locator('#grid'), /^Grid\s+No figures yet$/)
-      await shows(page.locator('#hours'), /No figures yet$/)
+      await shows(page.locator('#hours'), /No visitors yet/)
       await shows(page.locator('[data-dimension=page] tbody tr'), /2,160/)
       await shows(page.locator('#ledger'), /The ledger balances/)
 
       source.failing.clear()
-      source.failing.add('stats')
+      source.failing.add('overview')
       await pass(page, 10)
-      await shows(page.locator('#now .tail'), /on their way/)
-      await shows(page.locator('#grid .watermark'), /Watermark/)
-      await shows(page.locator('#now .note').first(), /No figures at the moment\. These are from/)
+      await shows(page.locator('#status'), /^Some figures cannot be read: the log of this process/)
+      for (const panel of ['#now', '#hours', '#days', '#ledger']) {
+        await shows(page.locator(`${panel} .old > .as-of`), OLD)
+      }
       await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)
-      await pass(page, 10)
+      await pass(page, 60)
       await shows(page.locator('#days .sub'), /page views\. The current day still grows/)
       await shows(page.locator('#hours .sub'), /page views\. The current hour still grows/)
       source.failing.clear()
       await pass(page, 10)
-      await eventually('no note', () => page.locator('#now .note').first().isHidden())
+      await shows(page.locator('#status'), /^Live$/)
+      await shows(page.locator('#now .tail'), /on their way/)
+      await shows(page.locator('#grid .watermark'), /Watermark/)
+      await eventually('no old panel', async () => (await page.locator('.old').count()) === 0)
     },
     ['live', 'history'],
+    /^Some figures cannot be read/,
   ))
+
+test('the page views of all panels are of one moment, and old ones are marked', () =>
+  onStage({}, async ({ page, source }) => {
+    const views = async (panel: string): Promise<number> => {
+      const text = (await page.locator(panel).first().textContent()) ?? ''
+      return Number(/^([\d,]+) page views/.exec(text)?.[1]?.replaceAll(',', ''))
+    }
+    const PANELS = ['#now .figure', '#hours .sub', '#days .sub']
+    const all = () => Promise.all(PANELS.map(views))
+    await page.locator('[data-dimension=device] tbody tr').first().waitFor()
+    await page.locator('#days rect.series-1').first().waitFor({ state: 'attached' })
+    const before = await all()
+    source.come = 1_000
+    await pass(page, 6)
+    await eventually('all have come', async () =>
+      (await all()).every((count, at) => count === before[at]! + 1_000),
+    )
+    const NOTES = ['#now .as-of', '#hours > .body > .as-of', '#days .as-of', '#ledger .as-of']
+    const momentOf = async (note: string) =>
+      /of (.*)\.$/.exec((await page.locator(note).first().textContent()) ?? '')?.[1]
+    await eventually('one moment', async () => {
+      const moments = new Set(await Promise.all(NOTES.map(momentOf)))
+      return moments.size === 1 && !moments.has(undefined)
+    })
+    assert.equal(await page.locator('.old').count(), 0)
+
+    source.staleSince = BEGIN - DAY_MS
+    await pass(page, 80)
+    await shows(page.locator('#status'), /^The figures are older than they should be: see whether/)
+    const OLD_PANELS = ['#now', '#hours', '#days', '#ledger', '[data-dimension=page]']
+    for (const panel of OLD_PANELS) {
+      const mark = /as of 16 May 2026, \d\d:\d\d:\d\d, which is longer ago than it should be\.$/i
+      await shows(page.locator(`${panel} .as-of`), mark)
+    }
+    await shows(page.locator('#hours .old > .as-of'), /^Visitors as of 16 May 2026/)
+  }))
+
+test('the line at the top says what is wrong, in words that stay while it is wrong', () =>
+  onStage({}, async (scene) => {
+    const { page, source } = scene
+    const status = page.locator('#status')
+    await page.evaluate(`{
+      window.said = []
+      const line = document.getElementById('status')
+      new MutationObserver(() => said.push(line.textContent)).observe(line, { childList: true })
+    }`)
+    source.trouble = 'The database does not answer: start it.'
+    await pass(page, 30)
+    await shows(status, /^The database does not answer: start it\.$/)
+    assert.equal(await status.getAttribute('class'), 'bad')
+    source.trouble = undefined
+    await pass(page, 4)
+    await shows(status, /^Live$/)
+    for (const login of [401, 302] as const) {
+      scene.login = login
+      await pass(page, 30)
+      await shows(status, /^You are signed out: sign in and load this page again\.$/)
+      scene.login = undefined
+      await page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
+      await pass(page, 4)
+      await shows(status, /^Live$/)
+    }
+    await page.route('**/now.json', (route) => route.abort())
+    await pass(page, 60)
+    await shows(status, /^The site does not answer: see whether it runs\./)
+    for (const panel of ['#now', '#hours', '#days', '#grid', '#ledger']) {
+      await shows(page.locator(`${panel} .old > .as-of`), OLD)
+    }
+    const said = (await page.evaluate('said')) as string[]
+    assert.deepEqual(
+      said.map((text) => text.split(/[ :]/).slice(0, 2).join(' ')),
+      ['The database', 'Live', 'You are', 'Live', 'You are', 'Live', 'The site'],
+    )
+  }))
+
+test('the CSV links stay when figures are shown anew', () =>
+  onStage({}, async ({ page, source }) => {
+    const links = page.locator('a[download]')
+    await page.locator('[data-dimension=device] tbody tr').first().waitFor()
+    await page.locator('#days rect.series-1').first().waitFor({ state: 'attached' })
+    assert.equal(await links.count(), 7)
+    const asked = source.asked.filter((question) => question.startsWith('history')).length
+    await pass(page, 80)
+    assert(source.asked.filter((question) => question.startsWith('history')).length > asked)
+    assert.equal(await links.count(), 7)
+    for (const link of await links.all()) assert(await link.isVisible())
+  }))
 
 test('it asks every few seconds, less often while nothing comes, not in a hidden tab', () =>
   onStage({}, async (scene) => {

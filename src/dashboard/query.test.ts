@@ -9,7 +9,7 @@ const at = (text: string): number => Date.parse(text)
 describe('the query of history', () => {
   test('asks by default for the last 30 days, by day, today among them', () => {
     assert.deepEqual(historyQuery('/history.json', NOW), {
-      from: at('2026-10-23T00:00:00Z'),
+      from: at('2026-10-24T00:00:00Z'),
       to: at('2026-11-23T00:00:00Z'),
       by: 'day',
     })

@@ -91,7 +91,9 @@ function periodOf(value: string | null): Period {
 /** The range that is asked for, or the last days. */
 function timeOf(query: URLSearchParams, now: number, by: Period, max: number): Range {
   const to = momentIn(query.get('to')) ?? now
-  const from = momentIn(query.get('from')) ?? Math.max(0, to - DEFAULT_DAYS * DAY_MS)
+  // From where it is widened to, or 30 days would be 31.
+  const end = Math.ceil(to / PERIOD_MS[by]) * PERIOD_MS[by]
+  const from = momentIn(query.get('from')) ?? Math.max(0, end - DEFAULT_DAYS * DAY_MS)
   const range = rangeOf(
     { from, to },
     by,

@@ -103,17 +103,19 @@ for (const [name, express] of expresses) {
       assert.equal(body.name, 'forum')
       assert.deepEqual(body.dimensions, source.dimensions)
       assert.equal(body.time, '2026-11-22T10:40:00.000Z')
-      assert.deepEqual(body.stats, await source.stats())
-      assert.deepEqual(body.live, await source.live())
-      assert.deepEqual(body.ledger, await source.ledger())
+      const overview = await source.overview()
+      assert.deepEqual(body.overview, overview)
+      assert.deepEqual(body.live, await source.live(overview.asOf))
+      assert.deepEqual(body.ledger, { asOf: body.time, ...(await source.ledger()) })
+      assert.equal(body.trouble, null)
     })
 
     test('what fails is missing, and does not keep the rest; the log says why once', async () => {
       const { get, source, log } = site()
-      for (const what of ['stats', 'live', 'history', 'top']) source.failing.add(what)
+      for (const what of ['overview', 'history', 'top']) source.failing.add(what)
       for (let i = 0; i < 2; i++) {
         const { body } = await get('/now.json').expect(200)
-        assert.deepEqual([body.stats, body.live], [null, null])
+        assert.deepEqual([body.overview, body.live], [null, null])
         assert.equal(body.ledger.issued, 1_204_511)
         for (const path of ['/history.json', '/top.json?dimension=page', ...FILES]) {
           const { body, headers } = await get(path).expect(503)
@@ -123,9 +125,39 @@ for (const [name, express] of expresses) {
           assert.equal(headers['content-disposition'], undefined)
         }
       }
-      assert.equal(log.lines.length, 5)
-      for (const [i, what] of ['stats', 'live', 'history', 'top', 'csv'].entries()) {
+      assert.equal(log.lines.length, 4)
+      for (const [i, what] of ['overview', 'history', 'top', 'csv'].entries()) {
         assert.match(log.lines[i]!, new RegExp(`no figures for "${what}" at the moment: connect E`))
+      }
+    })
+
+    test('now says in a sentence what is wrong, the cause before what follows', async () => {
+      const { get, source, clock } = site()
+      const trouble = async (): Promise<unknown> => {
+        await clock.advance(10_000)
+        const { body } = await get('/now.json').expect(200)
+        return body.trouble
+      }
+      assert.equal(await trouble(), null)
+      source.staleSince = NOW
+      assert.match(String(await trouble()), /^The figures are older than they should be: see /)
+      source.failing.add('ledger')
+      assert.match(String(await trouble()), /^Some figures cannot be read: the log /)
+      source.trouble = 'The database does not answer: start it.'
+      assert.equal(await trouble(), source.trouble)
+    })
+
+    test('30 days are 30 days, and 30 days by the hour 720 hours', async () => {
+      const { get } = site()
+      for (const [path, first, rows] of [
+        ['/history.csv', '2026-10-24T00:00:00.000Z', 30],
+        ['/history.csv?by=hour', '2026-10-23T11:00:00.000Z', 720],
+        ['/history.csv?to=2026-11-01', '2026-10-02T00:00:00.000Z', 30],
+      ] as const) {
+        const { text } = await get(path).expect(200)
+        const lines = text.trimEnd().split('\r\n')
+        assert.equal(lines.length - 1, rows, path)
+        assert(lines[1]!.startsWith(first), lines[1])
       }
     })
 
@@ -136,9 +168,9 @@ for (const [name, express] of expresses) {
         const answer = fetch(`http://127.0.0.1:${port}/admin/activity/now.json`)
         await eventually('the source is asked', () => source.asked.includes('ledger'))
         await clock.advance(10_000)
-        const body = (await (await answer).json()) as { stats: unknown; live: unknown }
+        const body = (await (await answer).json()) as { overview: unknown; live: unknown }
         assert.equal(body.live, null)
-        assert.notEqual(body.stats, null)
+        assert.notEqual(body.overview, null)
       })
       assert.match(
         log.lines.join('\n'),
@@ -149,10 +181,10 @@ for (const [name, express] of expresses) {
     test('many tabs ask the source no more than one does', async () => {
       const { get, source, clock } = site()
       await Promise.all(Array.from({ length: 10 }, () => get('/now.json').expect(200)))
-      assert.deepEqual(source.asked.sort(), ['ledger', 'live', 'stats'])
+      assert.deepEqual(source.asked.sort(), ['ledger', 'live', 'overview'])
       await clock.advance(2_000)
       await get('/now.json').expect(200)
-      assert.deepEqual(source.asked.sort(), ['ledger', 'live', 'live', 'stats', 'stats'])
+      assert.deepEqual(source.asked.sort(), ['ledger', 'live', 'live', 'overview', 'overview'])
     })
 
     test('history and tops are those that were asked for', async () => {
@@ -160,15 +192,20 @@ for (const [name, express] of expresses) {
       const range = 'from=2026-11-01&to=2026-11-03'
       const { body: days } = await get(`/history.json?by=day&${range}`).expect(200)
       assert.deepEqual(
-        days.map(({ start }: { start: string }) => start),
+        days.figures.map(({ start }: { start: string }) => start),
         ['2026-11-01T00:00:00.000Z', '2026-11-02T00:00:00.000Z'],
       )
       const { body: top } = await get(`/top.json?dimension=referrer&n=2&${range}`).expect(200)
       assert.deepEqual(
-        top.map(({ value }: { value: string }) => value),
+        top.figures.map(({ value }: { value: string }) => value),
         [null, 'news.example'],
       )
       assert.equal(source.asked.at(-1), 'top referrer 2')
+      const { asOf, stale } = await source.overview()
+      assert.deepEqual([days.asOf, days.stale], [asOf, stale])
+      source.staleSince = NOW - 60_000
+      const { body: old } = await get(`/top.json?dimension=referrer&${range}`).expect(200)
+      assert.deepEqual([old.asOf, old.stale], ['2026-11-22T10:39:00.000Z', true])
     })
 
     test('hits are listed by name, each on its own', async () => {
@@ -176,7 +213,8 @@ for (const [name, express] of expresses) {
       const { get } = site({ authorize: () => true, hits: [inventedHits('threads'), failing] })
       const { body } = await get('/hits.json').expect(200)
       assert.deepEqual(body[0].items[0], ['threads-1', 900])
-      assert.deepEqual(body[1], { name: 'images', items: null })
+      assert.equal(body[0].asOf, '2026-11-22T10:40:00.000Z')
+      assert.deepEqual(body[1], { name: 'images', asOf: body[0].asOf, items: null })
     })
 
     test('a wrong query is 400, with the parameter, its value and what is allowed', async () => {
@@ -304,13 +342,13 @@ for (const [name, express] of expresses) {
           answer = () => void res.status(504).send('too late')
           next()
         })
-        const { history, stats } = source
+        const { history, overview } = source
         const late = <T>(work: () => Promise<T>): Promise<T> => {
           if (whom === 'source') answer()
           return fails ? Promise.reject(new Error('away')) : work()
         }
         source.history = (range) => late(() => history.call(source, range))
-        source.stats = () => late(() => stats.call(source))
+        source.overview = () => late(() => overview.call(source))
         const authorize = async (): Promise<boolean> => {
           if (whom === 'authorize') answer()
           return true

@@ -22,8 +22,7 @@ import type { DashboardSource } from './source.js'
 /** Longest wait for an answer of the source. Without one, the panel has no figures this time. */
 const TIMEOUT_MS = 10_000
 /** Time for which all tabs share one answer that costs the same for each. */
-const LIVE_MS = 1_000
-const STATS_MS = 1_000
+const NOW_MS = 1_000
 const LEDGER_MS = 5_000
 const HITS_MS = 10_000
 const HITS_SHOWN = 10
@@ -59,13 +58,22 @@ export function dashboardRouter(
     }
   }
 
-  const stats = shared(clock, STATS_MS, () => figures('stats', () => source.stats()))
-  const live = shared(clock, LIVE_MS, () => figures('live', () => source.live()))
-  const ledger = shared(clock, LEDGER_MS, () => figures('ledger', () => source.ledger()))
+  const time = (): string => new Date(clock.now()).toISOString()
+
+  /** What is on its way begins where the overview ends. */
+  const now = shared(clock, NOW_MS, async () => {
+    const overview = await figures('overview', () => source.overview())
+    const live = overview && (await figures('live', () => source.live(overview.asOf)))
+    return { overview, live }
+  })
+  const ledger = shared(clock, LEDGER_MS, () =>
+    figures('ledger', async () => ({ asOf: time(), ...(await source.ledger()) })),
+  )
   const hits = shared(clock, HITS_MS, () =>
     Promise.all(
       settings.hits.map(async (one) => ({
         name: one.name,
+        asOf: time(),
         items: await figures('hits', () => one.top(HITS_SHOWN)),
       })),
     ),
@@ -80,14 +88,14 @@ export function dashboardRouter(
     })
   }
   routes.set('/now.json', async (_req, res) => {
-    const [window, tail, books] = await Promise.all([stats(), live(), ledger()])
+    const [panels, books] = await Promise.all([now(), ledger()])
+    const shown = { ...panels, ledger: books }
     sendJson(res, {
       name: source.name,
       dimensions: source.dimensions,
-      time: new Date(clock.now()).toISOString(),
-      stats: window,
-      live: tail,
-      ledger: books,
+      time: time(),
+      trouble: source.advice() ?? troubleOf(shown) ?? null,
+      ...shown,
     })
   })
   routes.set('/hits.json', async (_req, res) => sendJson(res, await hits()))
@@ -152,6 +160,24 @@ export function dashboardRouter(
     })
   }
   return router
+}
+
+/** What is wrong with figures for which the source gives no reason, and what to do. */
+function troubleOf({
+  overview,
+  live,
+  ledger,
+}: Readonly<Record<string, unknown>> & {
+  readonly overview: { readonly stale: boolean } | null
+}): string | undefined {
+  if (!overview || !live || !ledger) {
+    return 'Some figures cannot be read: the log of this process says why.'
+  }
+  if (!overview.stale) return undefined
+  return (
+    'The figures are older than they should be: see whether a collector runs and can write to the ' +
+    "database, and whether the database's clock is right."
+  )
 }
 
 /**

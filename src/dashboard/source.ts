@@ -9,13 +9,25 @@ export interface DashboardSource {
   readonly name: string
   /** `page` first, then the site's own dimensions. */
   readonly dimensions: readonly string[]
-  stats(): Promise<Window>
-  live(): Promise<Live>
+  overview(): Promise<Dated<Overview>>
+  /** What is in the cells after this moment, the `asOf` of an overview. */
+  live(asOf: string): Promise<Live>
   /** One entry for each hour or UTC day that starts from `from` on and before `to`. */
-  history(range: Range & { readonly by: Period }): Promise<readonly Sums[]>
+  history(range: Range & { readonly by: Period }): Promise<Dated<readonly Sums[]>>
   /** The most viewed values; `null` for visits without a value. */
-  top(dimension: string, range: Range & { readonly n: number }): Promise<readonly Ranked[]>
+  top(dimension: string, range: Range & { readonly n: number }): Promise<Dated<readonly Ranked[]>>
   ledger(): Promise<LedgerReport>
+  /** One sentence: what is wrong with this process or its servers, and what to do. */
+  advice(): string | undefined
+}
+
+/** Figures, and how old they are. */
+export interface Dated<Figures> {
+  readonly figures: Figures
+  /** The moment up to which all visits are counted. ISO 8601. */
+  readonly asOf: string
+  /** That moment is longer ago than it should be. */
+  readonly stale: boolean
 }
 
 /** Milliseconds since the Unix epoch; `to` is not part of it. */
@@ -24,14 +36,15 @@ export interface Range {
   readonly to: number
 }
 
-/** The figures of the window that ends at `asOf`. */
-export interface Window {
+/** Figures of one reading: those of the window that ends at `asOf`, and of the hours up to it. */
+export interface Overview {
   readonly windowSeconds: number
   readonly pageViews: number
   readonly visitors: number
-  /** ISO 8601. */
-  readonly asOf: string
-  readonly stale: boolean
+  /** Start of the first hour. ISO 8601. */
+  readonly from: string
+  /** Page views of each hour, at least of the last 31 days. The last hour is not over. */
+  readonly hours: readonly number[]
 }
 
 /** The sums of an hour or a day. */

@@ -4,7 +4,7 @@
  * for the day in which it starts.
  */
 
-/** @typedef {{ readonly start: string, readonly pageViews: number }} Hour */
+const HOUR_MS = 3_600_000
 
 /**
  * When the last `count` days began, oldest first; the last one is today.
@@ -24,16 +24,16 @@ export function dayStarts(now, count) {
 /**
  * The views of each day.
  *
- * @param {readonly Hour[]} hours
+ * @param {readonly number[]} hours the views of each hour
+ * @param {number} from start of the first hour
  * @param {readonly number[]} starts
  * @returns {number[]}
  */
-export function viewsByDay(hours, starts) {
+export function viewsByDay(hours, from, starts) {
   const views = starts.map(() => 0)
-  for (const { start, pageViews } of hours) {
-    const time = Date.parse(start)
-    const at = starts.findLastIndex((day) => day <= time)
+  hours.forEach((pageViews, hour) => {
+    const at = starts.findLastIndex((day) => day <= from + hour * HOUR_MS)
     if (at !== -1) views[at] = (views[at] ?? 0) + pageViews
-  }
+  })
   return views
 }

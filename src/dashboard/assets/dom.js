@@ -99,7 +99,8 @@ export function table(caption, columns, rows) {
 }
 
 /**
- * A table behind a switch, made anew only while it is open.
+ * A table behind a switch, made only while it is open. What is read or selected there stays, as long
+ * as it is the same.
  *
  * @param {() => HTMLElement} make
  * @returns {{ element: HTMLDetailsElement, update: () => void }}
@@ -108,7 +109,14 @@ export function foldedTable(make) {
   const holder = html('div', { class: 'scrolls' })
   const element = html('details', {}, html('summary', {}, 'Table'), holder)
   const update = () => {
-    if (element.open) holder.replaceChildren(make())
+    if (!element.open) return
+    const made = make()
+    const [old = [], cells = []] = [holder, made].map((one) => [...one.querySelectorAll('th, td')])
+    if (old.length !== cells.length) return holder.replaceChildren(made)
+    cells.forEach(({ textContent }, at) => {
+      const cell = old[at]
+      if (cell && cell.textContent !== textContent) cell.textContent = textContent
+    })
   }
   element.addEventListener('toggle', update)
   return { element, update }

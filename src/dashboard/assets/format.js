@@ -8,6 +8,7 @@ const numbers = new Intl.NumberFormat(locale)
 const shortNumbers = new Intl.NumberFormat(locale, { notation: 'compact' })
 const tenths = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
 const times = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
+const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
 const minutes = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
 const hours = new Intl.DateTimeFormat(locale, {
   weekday: 'short',
@@ -34,6 +35,9 @@ export const number = (value) => numbers.format(value)
 export const shortNumber = (value) => shortNumbers.format(value)
 /** With seconds. @param {number | Date} time */
 export const timeOfDay = (time) => times.format(time)
+/** With seconds, and the date unless it is today's. @param {number} time */
+export const moment = (time) =>
+  (new Date(time).toDateString() === new Date().toDateString() ? times : dates).format(time)
 /** @param {number | Date} time */
 export const minuteOfDay = (time) => minutes.format(time)
 /** With the day of the week. @param {number | Date} time */

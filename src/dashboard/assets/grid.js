@@ -41,8 +41,15 @@ export function gridPanel() {
   let width = -1
   let tallest = 0
 
-  /** @param {Live | null} live */
-  return function update(live) {
+  const explained = html(
+    'p',
+    { class: 'sub' },
+    'Processes append frames to a random cell of the newest layer. The collector takes the ' +
+      'oldest layers to the database and empties them; the watermark is how far it has come.',
+  )
+
+  /** @param {{ time: string, live: Live | null }} answer */
+  return function update({ time, live }) {
     if (!live) return panel.missing()
     const layers = live.layers.map((layer) => ({ ...layer, cells: grouped(layer.cells) }))
     const columns = Math.max(0, ...layers.map(({ cells }) => cells.length))
@@ -53,16 +60,7 @@ export function gridPanel() {
       `${counted(add(cells, 'frames'), 'frame')}, ${size(add(cells, 'bytes'))} in ` +
       `${counted(live.layers.length, 'layer')} of ${counted(live.layerSeconds, 'second')}.` +
       (live.sampled ? ' Only some columns were read.' : '')
-    panel.show([
-      sum,
-      frame,
-      html(
-        'p',
-        { class: 'sub' },
-        'Processes append frames to a random cell of the newest layer. The collector takes the ' +
-          'oldest layers to the database and empties them; the watermark is how far it has come.',
-      ),
-    ])
+    panel.show([sum, frame, explained], { asOf: time })
     // The rows come and go; the panels below stay where they are.
     tallest = Math.max(tallest, heat.offsetHeight)
     frame.style.minBlockSize = `${tallest}px`

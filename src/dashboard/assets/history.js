@@ -1,7 +1,10 @@
-/** The last 24 hours and the last 30 days. */
+/**
+ * The last 24 hours and the last 30 days. Their page views are of the same reading as the figures of
+ * now. To count visitors costs the database more, so those are asked for less often.
+ */
 import { barChart } from './bars.js'
 import { dayStarts, viewsByDay } from './days.js'
-import { html } from './dom.js'
+import { byId, html } from './dom.js'
 import {
   counted,
   day,
@@ -15,7 +18,13 @@ import {
 import { Panel } from './panel.js'
 import { json } from './poll.js'
 
-/** @typedef {{ start: string, pageViews: number, visitors: number }} Sums */
+/**
+ * @typedef {object} History
+ * @property {string} asOf
+ * @property {boolean} stale
+ * @property {readonly { start: string, visitors: number }[]} figures
+ */
+/** @typedef {{ overview: import('./now.js').Overview | null }} Answer */
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -37,9 +46,24 @@ export function query(parameters) {
   ).toString()
 }
 
+/**
+ * The answer to a question, of which the panel says where there is none.
+ *
+ * @param {Panel} panel
+ * @param {Record<string, string | number>} parameters
+ * @returns {Promise<History>}
+ */
+async function history(panel, parameters) {
+  try {
+    return await json(`history.json?${query(parameters)}`)
+  } catch (error) {
+    panel.missing()
+    throw error
+  }
+}
+
 /** @param {() => number} now the server's time */
 export function hoursPanel(now) {
-  const panel = new Panel('hours')
   const sum = html('p', { class: 'sub' })
   const chart = barChart({
     title: 'Page views and visitors of the last 24 hours',
@@ -47,37 +71,55 @@ export function hoursPanel(now) {
     series: ['Page views', 'Visitors'],
   })
   const link = download('history.csv?by=hour', 'CSV, 30 days by hour')
+  const visitorsPart = html('div')
+  const content = [sum, chart.element, visitorsPart, html('p', { class: 'links' }, link)]
+  const panel = new Panel('hours', 'Page views')
+  const visitorsPanel = new Panel(visitorsPart, 'Visitors')
+  /** @type {ReadonlyMap<number, number>} */
+  let visitors = new Map()
+  /** @type {import('./now.js').Overview | null} */
+  let shown = null
 
-  return async function load() {
-    const thisHour = Math.floor(now() / HOUR_MS) * HOUR_MS
-    const from = thisHour - (HOURS - 1) * HOUR_MS
-    /** @type {Sums[]} */
-    let hours
-    try {
-      hours = await json(`history.json?${query({ by: 'hour', from, to: thisHour + HOUR_MS })}`)
-    } catch (error) {
-      panel.missing()
-      throw error
-    }
+  function draw() {
+    if (!shown) return
+    const { from, hours } = shown.figures
+    const newest = hours.slice(-HOURS)
+    const first = Date.parse(from) + (hours.length - newest.length) * HOUR_MS
     chart.update(
-      hours.map(({ start, pageViews, visitors }) => {
-        const time = Date.parse(start)
+      newest.map((pageViews, at) => {
+        const time = first + at * HOUR_MS
         return {
           label: hourOfWeek(time),
           short: minuteOfDay(time),
-          values: [pageViews, visitors],
-          open: time === thisHour,
+          values: [pageViews, visitors.get(time)],
+          open: at === newest.length - 1,
         }
       }),
     )
-    sum.textContent = `${counted(total(hours), 'page view')}. The current hour still grows.`
-    panel.show([sum, chart.element, html('p', { class: 'links' }, link)])
+    sum.textContent = `${counted(total(newest), 'page view')}. The current hour still grows.`
   }
+
+  /** @param {Answer} answer */
+  function show({ overview }) {
+    if (!overview) return panel.missing()
+    shown = overview
+    draw()
+    panel.show(content, overview)
+  }
+
+  async function load() {
+    const to = Math.floor(now() / HOUR_MS) * HOUR_MS + HOUR_MS
+    const answer = await history(visitorsPanel, { by: 'hour', from: to - HOURS * HOUR_MS, to })
+    visitors = new Map(answer.figures.map(({ start, visitors }) => [Date.parse(start), visitors]))
+    draw()
+    visitorsPanel.show([], answer)
+  }
+
+  return { show, load }
 }
 
 /** @param {() => number} now the server's time */
 export function daysPanel(now) {
-  const panel = new Panel('days')
   const sum = html('p', { class: 'sub' })
   const views = barChart({
     title: 'Page views of the last 30 days',
@@ -99,23 +141,21 @@ export function daysPanel(now) {
       'UTC day, so visitors of several days cannot be added up.',
   )
   const link = download('history.csv?by=day', 'CSV, 30 days')
+  const viewsPart = html('div')
+  const visitorsPart = html('div')
+  const viewsPanel = new Panel(viewsPart, 'Page views')
+  const visitorsPanel = new Panel(visitorsPart, 'Visitors')
+  byId('days')
+    .querySelector('.body')
+    ?.replaceChildren(viewsPart, visitorsPart, note, html('p', { class: 'links' }, link))
 
-  return async function load() {
-    const starts = dayStarts(now(), DAYS)
-    const today = Math.floor(now() / DAY_MS) * DAY_MS
-    /** @type {[Sums[], Sums[]]} */
-    let answers
-    try {
-      answers = await Promise.all([
-        json(`history.json?${query({ by: 'hour', from: starts[0] ?? 0, to: now() })}`),
-        json(`history.json?${query({ by: 'day', from: today - (DAYS - 1) * DAY_MS, to: now() })}`),
-      ])
-    } catch (error) {
-      panel.missing()
-      throw error
-    }
-    const [hours, utcDays] = answers
-    const perDay = viewsByDay(hours, starts)
+  /** @param {Answer} answer */
+  function show({ overview }) {
+    if (!overview) return viewsPanel.missing()
+    const { from, hours } = overview.figures
+    const first = Date.parse(from)
+    const starts = dayStarts(first + (hours.length - 1) * HOUR_MS, DAYS)
+    const perDay = viewsByDay(hours, first, starts)
     views.update(
       starts.map((start, at) => ({
         label: day(start),
@@ -124,8 +164,16 @@ export function daysPanel(now) {
         open: at === starts.length - 1,
       })),
     )
+    sum.textContent = `${counted(total(perDay), 'page view')}. The current day still grows.`
+    viewsPanel.show([sum, views.element], overview)
+  }
+
+  async function load() {
+    const today = Math.floor(now() / DAY_MS) * DAY_MS
+    const from = today - (DAYS - 1) * DAY_MS
+    const answer = await history(visitorsPanel, { by: 'day', from, to: today + DAY_MS })
     visitors.update(
-      utcDays.map(({ start, visitors }) => {
+      answer.figures.map(({ start, visitors }) => {
         const time = Date.parse(start)
         return {
           label: utcDay(time),
@@ -135,15 +183,13 @@ export function daysPanel(now) {
         }
       }),
     )
-    sum.textContent = `${counted(
-      perDay.reduce((sum, count) => sum + count, 0),
-      'page view',
-    )}. The current day still grows.`
-    panel.show([sum, views.element, visitors.element, note, html('p', { class: 'links' }, link)])
+    visitorsPanel.show([visitors.element], answer)
   }
+
+  return { show, load }
 }
 
-/** @param {readonly Sums[]} sums */
-function total(sums) {
-  return sums.reduce((sum, { pageViews }) => sum + pageViews, 0)
+/** @param {readonly number[]} counts */
+function total(counts) {
+  return counts.reduce((sum, count) => sum + count, 0)
 }

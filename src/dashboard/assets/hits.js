@@ -11,7 +11,7 @@ export function hitsPanel() {
   const cards = new Map()
 
   return async function load() {
-    /** @type {{ name: string, items: [string, number][] | null }[]} */
+    /** @type {{ name: string, asOf: string, items: [string, number][] | null }[]} */
     let lists
     try {
       lists = await json('hits.json')
@@ -20,11 +20,11 @@ export function hitsPanel() {
       throw error
     }
     section.hidden = lists.length === 0
-    for (const { name, items } of lists) {
+    for (const { name, asOf, items } of lists) {
       const { panel, rows } = cards.get(name) ?? added(name)
       if (items) {
         rows.update(items.map(([item, count]) => ({ name: item, count })))
-        panel.show([rows.element])
+        panel.show([rows.element], { asOf })
       } else panel.missing()
     }
   }

@@ -1,10 +1,7 @@
 /** How far the collector is behind, and what became of all rows. */
-import { html } from './dom.js'
-import { about, number, timeOfDay } from './format.js'
+import { byId, html } from './dom.js'
+import { about, number } from './format.js'
 import { Panel } from './panel.js'
-
-/** A collector drains layers that are some seconds old, every few seconds. */
-const SLOW_SECONDS = 60
 
 /** @type {readonly [string, string, string][]} */
 const PARTS = [
@@ -17,7 +14,6 @@ const PARTS = [
 ]
 
 export function ledgerPanel() {
-  const panel = new Panel('ledger')
   const lag = html('p', { class: 'lag' })
   const lagPart = html('div')
   const lagPanel = new Panel(lagPart)
@@ -28,36 +24,32 @@ export function ledgerPanel() {
   let shown = ''
   const booksPart = html('div')
   const booksPanel = new Panel(booksPart)
+  byId('ledger').querySelector('.body')?.replaceChildren(lagPart, booksPart)
 
-  /** @param {{ time: string, live: any, ledger: any }} figures */
-  return function update(figures) {
-    panel.show([lagPart, booksPart])
-    if (figures.live) showLag(Date.parse(figures.time), Date.parse(figures.live.asOf))
+  /** @param {import('./now.js').Answer} answer */
+  return function update({ time, overview, ledger }) {
+    if (overview) showLag(time, overview)
     else lagPanel.missing()
-    if (figures.ledger) showBooks(figures.ledger)
+    if (ledger) showBooks(ledger)
     else booksPanel.missing()
   }
 
   /**
-   * @param {number} now
-   * @param {number} watermark
+   * @param {string} time
+   * @param {{ asOf: string, stale: boolean }} overview
    */
-  function showLag(now, watermark) {
-    const seconds = Math.max(0, (now - watermark) / 1000)
-    const isSlow = seconds > SLOW_SECONDS
-    lag.classList.toggle('bad', isSlow)
+  function showLag(time, overview) {
+    const behind = Math.max(0, Date.parse(time) - Date.parse(overview.asOf)) / 1000
     lag.replaceChildren(
-      html('strong', {}, about(seconds)),
-      ' ',
-      isSlow ? 'behind: the collector is slow' : 'behind: the collector keeps up',
+      html('strong', {}, about(behind)),
+      overview.stale ? ' behind' : ' behind: the collector keeps up',
     )
-    lag.title = `Watermark ${timeOfDay(watermark)}`
-    lagPanel.show([lag])
+    lagPanel.show([lag], overview)
   }
 
-  /** @param {Record<string, number>} ledger */
-  function showBooks(ledger) {
-    booksPanel.show([books, verdict])
+  /** @param {Record<string, number> & { asOf: any }} answer */
+  function showBooks({ asOf, ...ledger }) {
+    booksPanel.show([books, verdict], { asOf })
     // What is read or selected there stays, as long as nothing changes.
     const key = JSON.stringify(ledger)
     if (key === shown) return

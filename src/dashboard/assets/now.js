@@ -1,9 +1,23 @@
 /** The figures of the window, and the visits after it that are on their way to SQL. */
 import { barChart } from './bars.js'
-import { html } from './dom.js'
+import { byId, html } from './dom.js'
 import { counted, number, span, timeOfDay } from './format.js'
 import { Panel } from './panel.js'
 import { ranking } from './ranked.js'
+
+/**
+ * @typedef {object} Overview
+ * @property {string} asOf
+ * @property {boolean} stale
+ * @property {{
+ *   windowSeconds: number,
+ *   pageViews: number,
+ *   visitors: number,
+ *   from: string,
+ *   hours: readonly number[],
+ * }} figures
+ */
+/** @typedef {{ time: string, overview: Overview | null, live: any, ledger: any }} Answer */
 
 const LAYERS = 20
 
@@ -37,40 +51,43 @@ export function nowPanel() {
   const livePart = html('div', { class: 'tail' })
   const live = new Panel(livePart)
 
-  const whole = new Panel('now')
-  const columns = html('div', { class: 'columns' }, figuresPart, livePart)
+  byId('now')
+    .querySelector('.body')
+    ?.replaceChildren(html('div', { class: 'columns' }, figuresPart, livePart))
 
-  /** @param {{ stats: any, live: any }} answer */
-  return function update(answer) {
-    whole.show([columns])
-    if (answer.stats) showFigures(answer.stats)
+  /** @param {Answer} answer */
+  return function update({ time, overview, live: tail }) {
+    if (overview) showFigures(overview)
     else complete.missing()
-    if (answer.live) showTail(answer.live)
+    if (tail) showTail(tail, time)
     else live.missing()
   }
 
-  /** @param {any} stats */
-  function showFigures(stats) {
-    views.value.textContent = number(stats.pageViews)
-    views.label.textContent = stats.pageViews === 1 ? 'page view' : 'page views'
-    visitors.value.textContent = number(stats.visitors)
-    visitors.label.textContent = stats.visitors === 1 ? 'visitor' : 'visitors'
-    window.textContent =
-      `In the ${span(stats.windowSeconds)} before ${timeOfDay(Date.parse(stats.asOf))}.` +
-      (stats.stale ? ' These figures are older than they should be.' : '')
-    figuresPart.classList.toggle('stale', stats.stale)
-    complete.show([figures, window])
+  /** @param {Overview} overview */
+  function showFigures(overview) {
+    const { pageViews, visitors: people, windowSeconds } = overview.figures
+    views.value.textContent = number(pageViews)
+    views.label.textContent = pageViews === 1 ? 'page view' : 'page views'
+    visitors.value.textContent = number(people)
+    visitors.label.textContent = people === 1 ? 'visitor' : 'visitors'
+    window.textContent = `In the last ${span(windowSeconds)}.`
+    complete.show([figures, window], overview)
   }
 
-  /** @param {any} answer */
-  function showTail(answer) {
+  /**
+   * @param {any} answer
+   * @param {string} time
+   */
+  function showTail(answer, time) {
     const layers = answer.layers.slice(-LAYERS)
     const sum = layers.reduce((/** @type {number} */ sum, /** @type {any} */ layer) => {
       return sum + layer.pageViews
     }, 0)
     tail.value.textContent = `+${number(sum)}`
+    // While the database is away, it has more layers than were read.
+    const since = Math.max(Date.parse(answer.asOf), Date.parse(layers[0]?.start ?? answer.asOf))
     explained.textContent =
-      `${counted(sum, 'page view')} after ${timeOfDay(Date.parse(answer.asOf))}, ` +
+      `${counted(sum, 'page view')} after ${timeOfDay(since)}, ` +
       'still on the way to the database. They may change.' +
       (answer.sampled ? ' Only a part of the grid was read, so there are more.' : '')
     const missing = Array.from({ length: LAYERS - layers.length }, () => empty())
@@ -80,7 +97,7 @@ export function nowPanel() {
         .slice(0, 5)
         .map((/** @type {any} */ { page, pageViews }) => ({ name: page, count: pageViews })),
     )
-    live.show([tail.element, explained, details])
+    live.show([tail.element, explained, details], { asOf: time })
   }
 }
 

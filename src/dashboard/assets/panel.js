@@ -1,46 +1,59 @@
-/** A part of the page that has figures, or says that it has none. Parts fail on their own. */
+/**
+ * A part of the page that has figures and says of when they are, or says that it has none. Parts
+ * fail on their own.
+ */
 import { byId, html } from './dom.js'
-import { minuteOfDay } from './format.js'
+import { moment } from './format.js'
+
+/** @typedef {{ readonly asOf: string, readonly stale?: boolean }} Dated */
 
 export class Panel {
   /** @type {HTMLElement} */
   #body
-  #note = html('p', { class: 'note', hidden: true })
-  /** @type {number | undefined} */
-  #shownAt
+  #what
+  #note = html('p', { class: 'as-of' })
+  /** @type {string | undefined} */
+  #asOf
 
-  /** @param {string | HTMLElement} panel a section of the page with a body, or the body */
-  constructor(panel) {
+  /**
+   * @param {string | HTMLElement} panel a section of the page with a body, or the body
+   * @param {string} [what] what its figures are, if they are a part of others
+   */
+  constructor(panel, what) {
     this.#body =
       typeof panel === 'string'
         ? /** @type {HTMLElement} */ (byId(panel).querySelector('.body'))
         : panel
-  }
-
-  /** Whether there have been no figures yet. */
-  get empty() {
-    return this.#shownAt === undefined
+    this.#what = what
+    this.#body.replaceChildren(
+      html('p', { class: 'none' }, `No ${what?.toLowerCase() ?? 'figures'} yet`),
+    )
   }
 
   /**
    * Shows these elements. They are put in once; those who made them change them afterwards.
    *
    * @param {readonly HTMLElement[]} content
+   * @param {Dated} dated
    */
-  show(content) {
-    if (this.empty) this.#body.replaceChildren(...content, this.#note)
-    this.#shownAt = Date.now()
-    this.#note.hidden = true
+  show(content, { asOf, stale = false }) {
+    if (this.#asOf === undefined) this.#body.replaceChildren(...content, this.#note)
+    this.#asOf = asOf
+    this.#say(stale ? ', which is longer ago than it should be.' : '.', stale)
   }
 
-  /** Says that there are no figures, and of when those are that still stand here. */
+  /** Says that there are no newer figures than those that stand here. */
   missing() {
-    if (this.#shownAt === undefined) {
-      this.#body.replaceChildren(html('p', { class: 'none' }, 'No figures yet'))
-      return
-    }
-    const time = minuteOfDay(this.#shownAt)
-    this.#note.textContent = `No figures at the moment. These are from ${time}.`
-    this.#note.hidden = false
+    if (this.#asOf !== undefined) this.#say('. Newer figures cannot be read at the moment.', true)
+  }
+
+  /**
+   * @param {string} end
+   * @param {boolean} isOld
+   */
+  #say(end, isOld) {
+    const begin = this.#what === undefined ? 'As of' : `${this.#what} as of`
+    this.#note.textContent = `${begin} ${moment(Date.parse(this.#asOf ?? ''))}${end}`
+    this.#body.classList.toggle('old', isOld)
   }
 }

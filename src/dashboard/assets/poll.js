@@ -8,12 +8,15 @@ const MOST_DOUBLINGS = 10
 /** So that the tabs of a team do not ask all at once. */
 const JITTER = 0.2
 
-/** The answer was an error. */
+/** Says that nobody is signed in, or somebody who may not see the figures. */
+const SIGNED_OUT = [401, 403]
+
+/** The answer was an error, or leads elsewhere: to a login page. */
 export class AnswerError extends Error {
-  /** @param {number} status */
-  constructor(status) {
+  /** @param {Response} response */
+  constructor({ status, type }) {
     super(`The server answered ${status}`)
-    this.status = status
+    this.isSignedOut = type === 'opaqueredirect' || SIGNED_OUT.includes(status)
   }
 }
 
@@ -27,8 +30,10 @@ export async function json(url) {
   const response = await fetch(url, {
     signal: AbortSignal.timeout(TIMEOUT_MS),
     headers: { accept: 'application/json' },
+    // Followed, a redirect would end in the HTML of a login page, or at the page's policy.
+    redirect: 'manual',
   })
-  if (!response.ok) throw new AnswerError(response.status)
+  if (!response.ok) throw new AnswerError(response)
   return response.json()
 }
 
@@ -38,7 +43,7 @@ export async function json(url) {
  *
  * @param {number} periodMs
  * @param {() => Promise<void>} load
- * @param {(error: unknown, waitMs: number) => void} [onFailure]
+ * @param {(error: unknown) => void} [onFailure]
  * @returns {{ again: () => void }} `again` loads now
  */
 export function poll(periodMs, load, onFailure = () => undefined) {
@@ -75,7 +80,7 @@ export function poll(periodMs, load, onFailure = () => undefined) {
       failures = 0
     } catch (error) {
       failures++
-      onFailure(error, waitMs())
+      onFailure(error)
     }
     running = false
     if (anew) loadedAt = -Infinity

@@ -7,6 +7,7 @@ import { json } from './poll.js'
 import { ranking } from './ranked.js'
 
 const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
 const SHOWN = 10
 const IN_CSV = 1_000
 
@@ -34,7 +35,10 @@ export function topsPanel(now) {
       holder.append(made.element)
     }
     const to = Math.ceil(now() / HOUR_MS) * HOUR_MS
-    const from = to - chosenDays() * 24 * HOUR_MS
+    const days = chosenDays()
+    // Values of older days are there by UTC days only.
+    const from =
+      days === 1 ? to - DAY_MS : Math.floor(now() / DAY_MS) * DAY_MS - (days - 1) * DAY_MS
     const done = await Promise.allSettled([...cards.values()].map((one) => one.load({ from, to })))
     const failed = done.find((one) => one.status === 'rejected')
     if (failed) throw failed.reason
@@ -57,7 +61,7 @@ function card(dimension) {
   })
   const link = download('top.csv', 'CSV')
   link.setAttribute('aria-label', `${title} as CSV`)
-  const body = html('div', {}, html('p', { class: 'none' }, 'No figures yet'))
+  const body = html('div')
   const panel = new Panel(body)
   const element = html(
     'article',
@@ -69,23 +73,23 @@ function card(dimension) {
   /** @param {{ from: number, to: number }} range */
   async function load(range) {
     const parameters = { dimension, ...range }
-    /** @type {{ value: string | null, pageViews: number }[]} */
-    let values
+    /** @type {{ asOf: string, stale: boolean, figures: { value: string | null, pageViews: number }[] }} */
+    let answer
     try {
-      values = await json(`top.json?${query({ ...parameters, n: SHOWN })}`)
+      answer = await json(`top.json?${query({ ...parameters, n: SHOWN })}`)
     } catch (error) {
       panel.missing()
       throw error
     }
     link.setAttribute('href', `top.csv?${query({ ...parameters, n: IN_CSV })}`)
     rows.update(
-      values.map(({ value, pageViews }) => ({
+      answer.figures.map(({ value, pageViews }) => ({
         name: labelOf(dimension, value),
         count: pageViews,
         quiet: value === null || value === '(other)',
       })),
     )
-    panel.show([rows.element])
+    panel.show([rows.element], answer)
   }
 
   return { element, load }

@@ -8,7 +8,8 @@ import type { ClockWatch } from '../clock-watch.js'
 import type { GridSettings } from '../grid-options.js'
 import type { GridRecord } from '../ledger/grid-record.js'
 import type { WriterFigures } from '../writer/writer.js'
-import { CLOSED, type Health, lagTroubles, troublesOf } from './health.js'
+import { adviceOf } from './advice.js'
+import { CLOSED, type Health, lagTroubles, troublesOf, type Vitals } from './health.js'
 import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
 import {
   type GridFigures,
@@ -101,18 +102,13 @@ export class Operations {
    * for the next time.
    */
   health(): Health {
-    const { settings, connections, writer, watch, turns } = this.#parts
-    if (!connections.isOpen) return CLOSED
-    void this.#state.get()
-    const reasons = troublesOf({
-      writer: writer.figures,
-      ...this.#errors,
-      clockTrouble: watch.trouble,
-      drainsFailingMs: turns.failingMs,
-      lagMs: this.#lagMs(this.#state.known),
-      directSeconds: settings.directSeconds,
-    })
-    return { live: true, ready: true, reasons }
+    if (!this.#parts.connections.isOpen) return CLOSED
+    return { live: true, ready: true, reasons: troublesOf(this.#vitals()) }
+  }
+
+  /** Returns what is wrong and what to do, in one sentence, as {@link health} knows it. */
+  advice(): string | undefined {
+    return adviceOf(this.#vitals())
   }
 
   /** Returns the reasons why a process that only collects is not ready. Never rejects. */
@@ -120,6 +116,19 @@ export class Operations {
     const lagMs = this.#lagMs(await this.#state.get())
     if (lagMs === undefined) return ['how far collecting lags is not known: SQL does not answer']
     return lagTroubles({ lagMs, directSeconds: this.#parts.settings.directSeconds })
+  }
+
+  #vitals(): Vitals {
+    const { settings, writer, watch, turns } = this.#parts
+    void this.#state.get()
+    return {
+      writer: writer.figures,
+      ...this.#errors,
+      clockTrouble: watch.trouble,
+      drainsFailingMs: turns.failingMs,
+      lagMs: this.#lagMs(this.#state.known),
+      directSeconds: settings.directSeconds,
+    }
   }
 
   get #errors() {

@@ -1,0 +1,78 @@
+/** The data of the dashboard, from a real database: of one moment, and marked where they are old. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import request from 'supertest'
+import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
+import { memory } from '../cache/memory.js'
+import { openDatabase } from '../database/open.js'
+import { systemEnvironment } from '../support/environment.js'
+import { expresses } from '../support/http.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { inWindow, SHORT_LAYERS } from './in-window.fixture.js'
+import { activitySettings } from './options.js'
+import { SiteActivity } from './site-activity.js'
+
+const [[, express]] = expresses as [[string, (typeof expresses)[0][1]]]
+const HOURS = 31 * 24
+
+test('the dashboard has page views of one moment, and marks them while SQL is away', async () => {
+  let [ahead, isAway] = [0, false]
+  const { database } = openDatabase('sqlite::memory:')
+  const fault = () => (isAway ? 'refused' : 'none')
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + ahead,
+    elapsed: () => performance.now() + ahead,
+  }
+  const activity = new SiteActivity(
+    activitySettings({
+      database: new FaultyDatabase(database, fault, fault),
+      cache: memory(),
+      logger: keptLog(),
+      collect: false,
+      ...SHORT_LAYERS,
+    }),
+    { ...systemEnvironment, clock },
+  )
+  const app = express()
+  app.use(activity.dashboard({ authorize: () => true }))
+  const get = async (path: string) => (await request(app).get(path).expect(200)).body
+  try {
+    for (let i = 0; i < 5; i++) activity.record({ page: `/${i % 2}`, visitor: i % 3 })
+    await inWindow(activity)
+    const { overview, live, ledger, trouble } = await get('/now.json')
+    const { figures } = overview
+    assert.deepEqual([figures.pageViews, figures.visitors, figures.windowSeconds], [5, 3, 600])
+    assert.equal(figures.hours.length, HOURS)
+    assert.equal(
+      figures.hours.reduce((sum: number, views: number) => sum + views, 0),
+      5,
+    )
+    const last = Date.parse(figures.from) + (HOURS - 1) * 3_600_000
+    assert.equal(last, Math.floor(Date.now() / 3_600_000) * 3_600_000, 'the last hour is this one')
+    assert.equal(live.asOf, overview.asOf, 'what is on its way begins where the window ends')
+    assert.equal(ledger.committed, 5)
+    assert.deepEqual([overview.stale, trouble], [false, null])
+
+    const PATHS = ['/history.json?by=day', '/top.json?dimension=page']
+    for (const path of PATHS) {
+      const { asOf, stale, figures } = await get(path)
+      assert(Date.parse(asOf) >= Date.parse(overview.asOf))
+      assert.deepEqual([stale, figures.at(-1).pageViews], [false, path === PATHS[0] ? 5 : 2])
+    }
+
+    isAway = true
+    ahead += 65_000
+    const old = await get('/now.json')
+    assert.deepEqual(old.overview, { ...overview, stale: true, asOf: old.overview.asOf })
+    assert.equal(old.ledger, null)
+    ahead += 5_000
+    for (const path of PATHS) assert.equal((await get(path)).stale, true)
+    const { trouble: told } = await get('/now.json')
+    assert.match(told, /^The database does not answer: start it, /)
+  } finally {
+    isAway = false
+    await activity.close()
+    await database.close()
+  }
+})
