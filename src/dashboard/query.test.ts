@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { DAY_MS } from '../support/clock.js'
 import { historyQuery, QueryError, topQuery } from './query.js'
 
 const NOW = Date.parse('2026-11-22T10:40:00Z')
@@ -88,4 +90,32 @@ test('what is wrong is shown, but not at any length', () => {
     () => historyQuery(`/?by=${'x'.repeat(10_000)}`, NOW),
     (error) => error instanceof QueryError && error.message.length < 200,
   )
+})
+
+test('the longest ranges are those that docs/dashboard.md names', () => {
+  const page = readFileSync(new URL('../../docs/dashboard.md', import.meta.url), 'utf8')
+  const daysOf = (row: string): number => {
+    const line = page.split('\n').find((line) => line.startsWith(row)) ?? ''
+    return Number(/\| ([\d,]+) days \|$/.exec(line)?.[1]?.replace(',', ''))
+  }
+  const to = at('2026-11-22T00:00:00Z')
+  const history = (by: string) => (from: number) =>
+    historyQuery(`/history.csv?by=${by}&from=${from}&to=${to}`, NOW)
+  const queries: [string, (from: number) => unknown][] = [
+    ['| `history.csv`, `history.json` with `by=day` |', history('day')],
+    ['| `history.csv`, `history.json` with `by=hour` |', history('hour')],
+    [
+      '| `top.csv`, `top.json` |',
+      (from) => topQuery(`/top.csv?dimension=page&from=${from}&to=${to}`, NOW, DIMENSIONS),
+    ],
+  ]
+  for (const [row, query] of queries) {
+    const days = daysOf(row)
+    assert(days > 0, row)
+    query(to - days * DAY_MS)
+    assert.throws(() => query(to - days * DAY_MS - 1), {
+      parameter: 'from',
+      allowed: `at most ${days} days before "to"`,
+    })
+  }
 })

@@ -72,7 +72,7 @@ export function hoursPanel(now) {
   })
   const link = download('history.csv?by=hour', 'CSV, 30 days by hour')
   const visitorsPart = html('div')
-  const content = [sum, chart.element, visitorsPart, html('p', { class: 'links' }, link)]
+  const content = [sum, chart.element, html('p', { class: 'links' }, link), visitorsPart]
   const panel = new Panel('hours', 'Page views')
   const visitorsPanel = new Panel(visitorsPart, 'Visitors')
   /** @type {ReadonlyMap<number, number>} */

@@ -1,0 +1,202 @@
+/**
+ * Takes pictures of the dashboard in each outage, light and dark, on a desktop and a phone:
+ * `npm run screenshot:outages -- /tmp/outages`. The servers are real, and so are their outages.
+ * Fails if the line at the top does not say what is wrong.
+ */
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import express from 'express'
+import type { Browser, Page } from 'playwright-core'
+import { activitySettings } from '../../src/activity/options.js'
+import { SiteActivity } from '../../src/activity/site-activity.js'
+import { mysql } from '../../src/database/mysql/mysql.js'
+import { systemClock } from '../../src/support/clock.js'
+import { systemEnvironment } from '../../src/support/environment.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
+import { startBrowser } from '../servers/browser.js'
+import { startMariadb } from '../servers/mariadb.js'
+import { startMemcached } from '../servers/memcached.js'
+
+const [folder] = process.argv.slice(2)
+assert(folder, 'name the folder of the pictures')
+mkdirSync(folder, { recursive: true })
+
+const HOUR_MS = 3_600_000
+const WIDTHS = [1400, 390]
+const VISIT_MS = 100
+const logger = { info: () => undefined, warn: console.log, error: console.log }
+
+const [mariadb, memcached, browser] = await Promise.all([
+  startMariadb(),
+  startMemcached(),
+  startBrowser(),
+])
+const root = mysql(mariadb.url())
+// `read_only` does not apply to the user of the tests, who may do everything.
+const database = mariadb.url().replace(/\/\/[^@]*@/, '//site:site-password@')
+await root.query("CREATE USER site@'%' IDENTIFIED BY 'site-password'")
+await root.query(
+  "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, DROP, ALTER, INDEX ON test.* TO site@'%'",
+)
+const app = express()
+/** What the site's own login answers; `undefined`: all are signed in. */
+let login: 401 | undefined
+app.use((_req, res, next) => (login === undefined ? next() : void res.sendStatus(login)))
+
+/** Activities of sites that differ, on the same servers. */
+const activities = new Map<string, SiteActivity>()
+function site(name: string, options: { collect?: false } = {}, aheadMs = 0): void {
+  const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+  const activity = new SiteActivity(
+    activitySettings({
+      name,
+      cache: `memcached://${memcached.address}`,
+      database,
+      // Lags are reported sooner than in production.
+      confirmSeconds: 35,
+      logger,
+      ...options,
+    }),
+    { ...systemEnvironment, clock },
+  )
+  for (let i = 0; i < 800; i++) {
+    const at = systemClock.now() - Math.floor(20 * HOUR_MS * Math.random())
+    activity.record({ visitor: i % 300, page: `/threads/${i % 7}`, at })
+  }
+  app.use(`/${name}`, activity.dashboard({ authorize: () => true }))
+  activities.set(name, activity)
+}
+
+site('site')
+site('uncollected', { collect: false })
+site('ahead', {}, 30_000)
+site('jumped')
+for (const activity of activities.values()) {
+  await activity.flush()
+  await activity.drain({ all: true })
+}
+let visits = 0
+const visiting = setInterval(() => {
+  visits++
+  const visit = { visitor: visits % 500, page: `/threads/${visits % 7}` }
+  for (const activity of activities.values()) activity.record(visit)
+}, VISIT_MS)
+
+const server = app.listen(0)
+await once(server, 'listening')
+const { port } = server.address() as AddressInfo
+
+interface Outage {
+  readonly name: string
+  /** @default site */
+  readonly of?: string
+  readonly status: RegExp
+  begin(): unknown
+  end?(): unknown
+}
+
+const LATE = /^The figures are older than they should be: |^No collector keeps up: /
+const OUTAGES: readonly Outage[] = [
+  {
+    name: 'memcached-down',
+    status: /^The cache server \S+ did not answer: /,
+    begin: () => memcached.kill(),
+    end: () => memcached.start(),
+  },
+  {
+    name: 'mariadb-down',
+    status: /^The database does not answer: /,
+    begin: () => mariadb.kill(),
+    end: () => mariadb.restart(),
+  },
+  {
+    name: 'both-down',
+    status: /^The database and the cache server \S+ do not answer: /,
+    begin: () => Promise.all([memcached.kill(), mariadb.kill()]),
+    end: () => Promise.all([memcached.start(), mariadb.restart()]),
+  },
+  {
+    name: 'read-only',
+    status: /^The database does not take visits from /,
+    begin: () => root.query('SET GLOBAL read_only = 1'),
+    end: () => root.query('SET GLOBAL read_only = 0'),
+  },
+  { name: 'no-collector', of: 'uncollected', status: LATE, begin: () => undefined },
+  { name: 'clock-ahead', of: 'ahead', status: /^The clock of this host /, begin: () => undefined },
+  {
+    name: 'stale',
+    of: 'jumped',
+    status: LATE,
+    // As after a time for which the database's clock was ahead.
+    begin: () =>
+      root.query("UPDATE wide_cache_grids SET watermark = watermark + 1000 WHERE name = 'jumped'"),
+  },
+  {
+    name: 'signed-out',
+    status: /^You are signed out: /,
+    begin: () => (login = 401),
+    end: () => (login = undefined),
+  },
+  {
+    name: 'server-gone',
+    status: /^The site does not answer: /,
+    begin: () => {
+      server.close()
+      server.closeAllConnections()
+    },
+  },
+]
+
+try {
+  const pages = new Map<string, Page>()
+  for (const name of activities.keys()) pages.set(name, await open(browser, name))
+  for (const { name, of = 'site', status, begin, end } of OUTAGES) {
+    const page = pages.get(of)!
+    await begin()
+    await says(page, name, status)
+    await take(page, name)
+    await end?.()
+    await page.evaluate("dispatchEvent(new Event('online')), undefined")
+    if (end) await says(page, `after ${name}`, /^Live$/)
+  }
+} finally {
+  clearInterval(visiting)
+  await browser.close()
+  await Promise.all([...activities.values()].map((activity) => activity.close()))
+  await root.close()
+  await Promise.all([mariadb.stop(), memcached.stop()])
+}
+
+/** A page whose panels are all filled. */
+async function open(browser: Browser, name: string): Promise<Page> {
+  const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'Etc/UTC' })
+  await page.goto(`http://127.0.0.1:${port}/${name}`)
+  await page.locator('[data-dimension=page] tbody tr').first().waitFor()
+  await page.locator('#days rect.series-1').first().waitFor({ state: 'attached' })
+  return page
+}
+
+async function says(page: Page, what: string, status: RegExp): Promise<void> {
+  let text = ''
+  await eventually(`${what}: ${String(status)}, and not: ${text}`, async () => {
+    text = (await page.locator('#status').textContent()) ?? ''
+    return status.test(text)
+  }).catch((error) => {
+    throw new Error(`The dashboard says: ${text}`, { cause: error })
+  })
+  console.log(`${what}: ${text}`)
+}
+
+async function take(page: Page, name: string): Promise<void> {
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme })
+    for (const width of WIDTHS) {
+      await page.setViewportSize({ width, height: 900 })
+      const path = join(folder!, `${name}-${colorScheme}-${width}.png`)
+      await page.screenshot({ path, fullPage: true })
+    }
+  }
+}
