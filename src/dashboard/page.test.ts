@@ -392,6 +392,7 @@ test('the line at the top says what is wrong, in words that stay while it is wro
     await pass(page, 30)
     await shows(status, /^The database does not answer: start it\.$/)
     assert.equal(await status.getAttribute('class'), 'bad')
+    await shows(page.locator('#ledger .lag'), /^\d\d seconds behind$/)
     source.trouble = undefined
     await pass(page, 4)
     await shows(status, /^Live$/)

@@ -21,6 +21,8 @@ import type { DashboardSource } from './source.js'
 
 /** Longest wait for an answer of the source. Without one, the panel has no figures this time. */
 const TIMEOUT_MS = 10_000
+/** The same for what is asked every 2 s: the answer says what is wrong, and is not to wait. */
+const NOW_TIMEOUT_MS = 3_000
 /** Time for which all tabs share one answer that costs the same for each. */
 const NOW_MS = 1_000
 const LEDGER_MS = 5_000
@@ -46,9 +48,13 @@ export function dashboardRouter(
   const notSetUp = asset('not-set-up.html')
 
   /** The figures, or `null` where there are none; the log says why, once in a burst. */
-  async function figures<T>(what: string, work: () => Promise<T>): Promise<T | null> {
+  async function figures<T>(
+    what: string,
+    work: () => Promise<T>,
+    timeoutMs = TIMEOUT_MS,
+  ): Promise<T | null> {
     try {
-      return await answerWithin(clock, TIMEOUT_MS, work)
+      return await answerWithin(clock, timeoutMs, work)
     } catch (error) {
       logger.warn(
         `dashboard ${what}`,
@@ -62,12 +68,13 @@ export function dashboardRouter(
 
   /** What is on its way begins where the overview ends. */
   const now = shared(clock, NOW_MS, async () => {
-    const overview = await figures('overview', () => source.overview())
-    const live = overview && (await figures('live', () => source.live(overview.asOf)))
+    const overview = await figures('overview', () => source.overview(), NOW_TIMEOUT_MS)
+    const live =
+      overview && (await figures('live', () => source.live(overview.asOf), NOW_TIMEOUT_MS))
     return { overview, live }
   })
   const ledger = shared(clock, LEDGER_MS, () =>
-    figures('ledger', async () => ({ asOf: time(), ...(await source.ledger()) })),
+    figures('ledger', async () => ({ asOf: time(), ...(await source.ledger()) }), NOW_TIMEOUT_MS),
   )
   const hits = shared(clock, HITS_MS, () =>
     Promise.all(

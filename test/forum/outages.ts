@@ -192,7 +192,7 @@ async function says(page: Page, what: string, status: RegExp): Promise<void> {
 
 async function take(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
-    await page.emulateMedia({ colorScheme })
+    await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 })
       const path = join(folder!, `${name}-${colorScheme}-${width}.png`)

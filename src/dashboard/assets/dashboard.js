@@ -22,7 +22,7 @@ const days = daysPanel(serverNow)
 const panels = [nowPanel(), hours.show, days.show, gridPanel(), ledgerPanel()]
 
 /** @type {import('./now.js').Answer} */
-const NOTHING = { time: '', overview: null, live: null, ledger: null }
+const NOTHING = { time: '', trouble: null, overview: null, live: null, ledger: null }
 
 /** @type {readonly string[]} */
 let dimensions = []

@@ -27,8 +27,8 @@ export function ledgerPanel() {
   byId('ledger').querySelector('.body')?.replaceChildren(lagPart, booksPart)
 
   /** @param {import('./now.js').Answer} answer */
-  return function update({ time, overview, ledger }) {
-    if (overview) showLag(time, overview)
+  return function update({ time, trouble, overview, ledger }) {
+    if (overview) showLag(time, overview, trouble === null)
     else lagPanel.missing()
     if (ledger) showBooks(ledger)
     else booksPanel.missing()
@@ -37,12 +37,13 @@ export function ledgerPanel() {
   /**
    * @param {string} time
    * @param {{ asOf: string, stale: boolean }} overview
+   * @param {boolean} isWell
    */
-  function showLag(time, overview) {
+  function showLag(time, overview, isWell) {
     const behind = Math.max(0, Date.parse(time) - Date.parse(overview.asOf)) / 1000
     lag.replaceChildren(
       html('strong', {}, about(behind)),
-      overview.stale ? ' behind' : ' behind: the collector keeps up',
+      isWell ? ' behind: the collector keeps up' : ' behind',
     )
     lagPanel.show([lag], overview)
   }

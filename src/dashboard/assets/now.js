@@ -17,7 +17,14 @@ import { ranking } from './ranked.js'
  *   hours: readonly number[],
  * }} figures
  */
-/** @typedef {{ time: string, overview: Overview | null, live: any, ledger: any }} Answer */
+/**
+ * @typedef {object} Answer
+ * @property {string} time
+ * @property {string | null} trouble
+ * @property {Overview | null} overview
+ * @property {any} live
+ * @property {any} ledger
+ */
 
 const LAYERS = 20
 
