@@ -1,4 +1,4 @@
-/** The data of the dashboard, from a real database: of one moment, and marked where they are old. */
+/** Data of the dashboard, from a real database: of one moment, and marked where they are old. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import request from 'supertest'

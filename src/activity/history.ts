@@ -51,7 +51,7 @@ export async function readHistory(
   })
 }
 
-/** The page views of each hour of `range`, without gaps: what costs little of {@link readHistory}. */
+/** The page views of each hour of `range`, without gaps. They cost little, unlike visitors. */
 export async function readHourlyViews(
   queryable: Queryable,
   name: string,

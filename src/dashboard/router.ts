@@ -182,8 +182,8 @@ function troubleOf({
   }
   if (!overview.stale) return undefined
   return (
-    'The figures are older than they should be: see whether a collector runs and can write to the ' +
-    "database, and whether the database's clock is right."
+    'The figures are older than they should be: see whether a collector runs and can write to ' +
+    "the database, and whether the database's clock is right."
   )
 }
 

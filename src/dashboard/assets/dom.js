@@ -99,8 +99,8 @@ export function table(caption, columns, rows) {
 }
 
 /**
- * A table behind a switch, made only while it is open. What is read or selected there stays, as long
- * as it is the same.
+ * A table behind a switch, made only while it is open. What is read or selected there stays, as
+ * long as it is the same.
  *
  * @param {() => HTMLElement} make
  * @returns {{ element: HTMLDetailsElement, update: () => void }}

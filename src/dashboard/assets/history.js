@@ -1,6 +1,6 @@
 /**
- * The last 24 hours and the last 30 days. Their page views are of the same reading as the figures of
- * now. To count visitors costs the database more, so those are asked for less often.
+ * The last 24 hours and the last 30 days. Their page views are of the same reading as the figures
+ * of now. To count visitors costs the database more, so those are asked for less often.
  */
 import { barChart } from './bars.js'
 import { dayStarts, viewsByDay } from './days.js'

@@ -6,6 +6,13 @@ import { Panel } from './panel.js'
 import { json } from './poll.js'
 import { ranking } from './ranked.js'
 
+/**
+ * @typedef {object} Top
+ * @property {string} asOf
+ * @property {boolean} stale
+ * @property {readonly { value: string | null, pageViews: number }[]} figures
+ */
+
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const SHOWN = 10
@@ -73,7 +80,7 @@ function card(dimension) {
   /** @param {{ from: number, to: number }} range */
   async function load(range) {
     const parameters = { dimension, ...range }
-    /** @type {{ asOf: string, stale: boolean, figures: { value: string | null, pageViews: number }[] }} */
+    /** @type {Top} */
     let answer
     try {
       answer = await json(`top.json?${query({ ...parameters, n: SHOWN })}`)

@@ -1,6 +1,6 @@
 /**
- * One sentence for people who look at the figures: what is wrong, and what to do. Causes come before
- * what follows from them, and the sentence stays the same as long as its cause does.
+ * One sentence for people who look at the figures: what is wrong, and what to do. Causes come
+ * before what follows from them, and the sentence stays the same as long as its cause does.
  */
 import type { Vitals } from './health.js'
 
@@ -13,7 +13,7 @@ const CACHE_MS = 10_000
  */
 const DATABASE_MS = 3_000
 
-const REFUSES = 'see whether it is read-only, full or locked'
+const REFUSES = 'see whether it is read-only, full or locked; the log has the error.'
 
 /** Returns the sentence; `undefined`: nothing is wrong. */
 export function adviceOf(vitals: Vitals): string | undefined {
@@ -34,10 +34,10 @@ export function adviceOf(vitals: Vitals): string | undefined {
     )
   }
   if (vitals.drainsFailingMs !== undefined) {
-    return `The database does not take visits from the collector: ${REFUSES}; its log has the error.`
+    return `The database does not take visits from the collector: ${REFUSES}`
   }
   if (writer.unconfirmedMs > directSeconds * 1000) {
-    return `The database does not take visits from this process: ${REFUSES}; its log has the error.`
+    return `The database does not take visits from this process: ${REFUSES}`
   }
   if (servers.length > 0) {
     return (
