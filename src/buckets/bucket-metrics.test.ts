@@ -85,9 +85,23 @@ for (const [where, fresh] of databases) {
       ['a', 1],
       ['bad', 1],
     ])
-    assert.deepEqual(await values(), { queued: 2, parked: 0, runs: 0, failures: 0, taken: 0 })
+    assert.deepEqual(await values(), {
+      queued: 2,
+      parked: 0,
+      runs: 0,
+      failures: 0,
+      taken: 0,
+      timeouts: 0,
+    })
     await map.process()
-    assert.deepEqual(await values(), { queued: 0, parked: 1, runs: 1, failures: 0, taken: 2 })
+    assert.deepEqual(await values(), {
+      queued: 0,
+      parked: 1,
+      runs: 1,
+      failures: 0,
+      taken: 2,
+      timeouts: 0,
+    })
     await Promise.all([map.close(), other.close()])
     await database.close()
   })
@@ -120,7 +134,15 @@ for (const [where, fresh] of databases) {
       return valuesOf(await queue.metrics(), EXPORT_METRICS.stored, EXPORT_METRICS.process)
     }
     await database.transaction((tx) => queue.add('a', 1, tx))
-    const before = { queued: 1, failing: 0, versions: 0, runs: 0, failures: 0, taken: 0 }
+    const before = {
+      queued: 1,
+      failing: 0,
+      versions: 0,
+      runs: 0,
+      failures: 0,
+      taken: 0,
+      timeouts: 0,
+    }
     // An exporter that is at work has not failed.
     await database.query("INSERT INTO export_queue_leases VALUES ('mine', x'01', 0, 0, 0, 0)")
     assert.deepEqual(await values(), before)
@@ -139,6 +161,7 @@ for (const [where, fresh] of databases) {
       runs: 1,
       failures: 1,
       taken: 1,
+      timeouts: 0,
     })
     await Promise.all([queue.close(), other.close()])
     await database.close()

@@ -12,6 +12,7 @@ import {
 } from '../metrics/metric.js'
 import type { Measured } from '../metrics/telemetry.js'
 import { shared } from '../support/shared.js'
+import type { Calls } from './calls.js'
 import type { Queue } from './queue.js'
 
 /** Lifetime of one reading of SQL in this process, in ms. */
@@ -26,11 +27,21 @@ export interface ProcessTable extends MetricTable {
   readonly failures: Metric
   readonly taken: Metric
   readonly seconds: Metric
+  readonly callSeconds: Metric
+  readonly timeouts: Metric
   readonly figuresAge: Metric
 }
 
-/** @param what as in the names of the metrics; `taken`: what processing takes from the queue */
-export function processTable(what: string, taken: string, unit: string): ProcessTable {
+/**
+ * @param what as in the names of the metrics; `taken`: what processing takes from the queue; `call`:
+ * the function of the user that it calls
+ */
+export function processTable(
+  what: string,
+  taken: string,
+  unit: string,
+  call: string,
+): ProcessTable {
   return {
     runs: counter(
       `process_${what}_runs`,
@@ -48,6 +59,16 @@ export function processTable(what: string, taken: string, unit: string): Process
       `The ${taken} that its runs took from the queue.`,
     ),
     seconds: counter(`process_${what}_seconds`, 's', 'Seconds that its runs took.'),
+    callSeconds: gauge(
+      `process_${what}_call_seconds`,
+      's',
+      `Seconds that the oldest call of ${call} under way has run; 0: none is under way.`,
+    ),
+    timeouts: counter(
+      `process_${what}_call_timeouts`,
+      '{call}',
+      `Calls of ${call} that were given up at their time limit.`,
+    ),
     figuresAge: gauge(
       `process_${what}_figures_age_seconds`,
       's',
@@ -71,13 +92,14 @@ export interface QueueMetrics<Stored extends MetricTable> {
 export class BucketMetrics implements Measured {
   readonly #queue: Queue<unknown, unknown>
   readonly #metrics: QueueMetrics<MetricTable>
+  readonly #calls: Calls
   readonly #figures: LastKnown<Readonly<Record<string, number>>>
   #runs = 0
   #failures = 0
   #taken = 0
   #ms = 0
 
-  constructor(queue: Queue<unknown, unknown>, metrics: QueueMetrics<MetricTable>) {
+  constructor(queue: Queue<unknown, unknown>, metrics: QueueMetrics<MetricTable>, calls: Calls) {
     const {
       id,
       database,
@@ -85,6 +107,7 @@ export class BucketMetrics implements Measured {
     } = queue
     this.#queue = queue
     this.#metrics = metrics
+    this.#calls = calls
     this.#figures = new LastKnown(
       clock,
       shared(clock, READ_EVERY_MS, async () => {
@@ -136,6 +159,8 @@ export class BucketMetrics implements Measured {
         failures: this.#failures,
         taken: this.#taken,
         seconds: this.#ms / 1000,
+        callSeconds: this.#calls.longestMs / 1000,
+        timeouts: this.#calls.timeouts,
         figuresAge: known && ageOf(known, clock.elapsed()) / 1000,
       }),
       ...(errors ? databaseErrorReadings(id, errors) : []),

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseError } from '../database/database.js'
+import { AbandonedCallError } from './calls.js'
 import type { Buckets } from './buckets.js'
 import { eachBucket } from './each-bucket.js'
 import { HASHES } from './encoding.js'
@@ -70,16 +71,20 @@ test('a failing bucket does not stop the others; the first failure is thrown', a
   assert.deepEqual(seen, [0, 1, 3])
 })
 
-test('without a database, or with a full one, it ends at once', async () => {
-  for (const category of ['unreachable', 'capacity'] as const) {
-    let seen = 0
-    await assert.rejects(
-      eachBucket(bucketsWith(0, 1, 3), { random: () => 0 }, async () => {
-        seen++
-        throw new DatabaseError('TEST', category, category)
-      }),
-      { category },
-    )
-    assert.equal(seen, 1)
+/** Asserts how many of three buckets are tried if each fails with `error`. */
+async function assertTried(error: Error, tried: number): Promise<void> {
+  let seen = 0
+  const failing = async (): Promise<never> => {
+    seen++
+    throw error
   }
+  await assert.rejects(eachBucket(bucketsWith(0, 1, 3), { random: () => 0 }, failing), error)
+  assert.equal(seen, tried)
+}
+
+test('without a database, with a full one, and once it is closed, it ends at once', async () => {
+  await assertTried(new DatabaseError('TEST', 'unreachable', 'away'), 1)
+  await assertTried(new DatabaseError('TEST', 'capacity', 'full'), 1)
+  await assertTried(new AbandonedCallError('CLOSED', 'closed'), 1)
+  await assertTried(new AbandonedCallError('ERR_WIDE_CACHE_TIMEOUT', 'too long'), 3)
 })

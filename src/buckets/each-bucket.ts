@@ -1,12 +1,13 @@
 import { DatabaseError } from '../database/database.js'
 import type { Environment } from '../support/environment.js'
+import { AbandonedCallError } from './calls.js'
 import type { Buckets } from './buckets.js'
 import { HASHES } from './encoding.js'
 
 /**
  * Does `work` for each bucket with something queued, one after the other, and adds up what it
  * returns. A bucket that fails does not stop the others; in the end the first error is thrown.
- * Without a database none would fare better: then at once.
+ * Without a database, and once `close()` has given up, none would fare better: then at once.
  */
 export async function eachBucket(
   buckets: Buckets,
@@ -28,16 +29,19 @@ export async function eachBucket(
       try {
         sum += await work(next.bucket)
       } catch (error) {
-        if (
-          error instanceof DatabaseError &&
-          (error.category === 'unreachable' || error.category === 'capacity')
-        ) {
-          throw error
-        }
+        if (endsAll(error)) throw error
         failure ??= { error }
       }
     }
   }
   if (failure) throw failure.error
   return sum
+}
+
+function endsAll(error: unknown): boolean {
+  if (error instanceof AbandonedCallError) return error.code === 'CLOSED'
+  return (
+    error instanceof DatabaseError &&
+    (error.category === 'unreachable' || error.category === 'capacity')
+  )
 }

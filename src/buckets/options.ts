@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.js'
 import type { Logger } from '../support/logger.js'
+import { DAY_MS } from '../support/clock.js'
 import { given, integer, loggerOf, identifier, wrongType } from '../support/options.js'
 import type { Codec } from '../support/codec.js'
 import { exactJson } from './exact-json.js'
@@ -26,7 +27,13 @@ export interface BucketOptions<K, V> {
    * processes with a schedule runs it. `false`: never, you call `process()`. @default 2000
    */
   every?: number | string | false | undefined
-  /** Receives reports of failed runs and, of maps, of parked updates. @default console */
+  /**
+   * Longest time of one call of `exporter` or `onUpdate`, in milliseconds: 100 to a day. A call
+   * that takes longer counts as failed, and the `signal` that it was given is aborted. @default
+   * 60000
+   */
+  timeoutMs?: number | undefined
+  /** Receives reports of failed runs, slow calls and, of maps, parked updates. @default console */
   logger?: Logger | undefined
   /**
    * Turns keys into bytes (at most 700) and back. Two keys are the same if their bytes are.
@@ -40,12 +47,15 @@ export interface BucketOptions<K, V> {
 /** More would make a step from one bucket to the next slow. */
 const MAX_BUCKETS = 1_000
 const DEFAULT_EVERY_MS = 2_000
+const LEAST_TIMEOUT_MS = 100
+const DEFAULT_TIMEOUT_MS = 60_000
 /** The names of {@link BucketOptions}. */
 export const BUCKET_OPTIONS = [
   'database',
   'id',
   'buckets',
   'every',
+  'timeoutMs',
   'keyCodec',
   'valueCodec',
   'logger',
@@ -63,6 +73,7 @@ export interface QueueSettings<K, V> {
   /** `given`: as the user said, if so; `byDefault`: for a new one. */
   readonly buckets: { readonly given: number | undefined; readonly byDefault: number }
   readonly every: number | string | false
+  readonly timeoutMs: number
   readonly logger: Logger
   readonly keyCodec: Codec<K>
   readonly valueCodec: Codec<V>
@@ -78,6 +89,7 @@ export function queueSettings<K, V>(
     id,
     buckets,
     every = DEFAULT_EVERY_MS,
+    timeoutMs = DEFAULT_TIMEOUT_MS,
     logger = console,
     keyCodec = exactJson<K>('key'),
     valueCodec = exactJson<V>('value'),
@@ -90,6 +102,7 @@ export function queueSettings<K, V>(
       byDefault: defaultBuckets,
     },
     every: everyOf(every),
+    timeoutMs: integer('timeoutMs', timeoutMs, LEAST_TIMEOUT_MS, DAY_MS, 'milliseconds'),
     logger: loggerOf('logger', logger),
     keyCodec: codecOf('keyCodec', keyCodec),
     valueCodec: codecOf('valueCodec', valueCodec),

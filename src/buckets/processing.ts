@@ -1,7 +1,8 @@
 /**
  * Processing by itself: at times, in one process at a time. Which one is told by a lease in SQL,
  * which saves the others the work; two at a time would do no harm. A process that dies is followed
- * by another when its lease is over.
+ * by another when its lease is over. A run that waits for a slow call is left to itself, and its
+ * process gives the lease back: other processes, and later runs of this one, do the rest.
  */
 import { warnOfFailure } from '../connections/warn-failure.js'
 import { type Database, DatabaseError } from '../database/database.js'
@@ -39,6 +40,8 @@ interface Parts {
   /** Sees to it that there is a row for the lease. */
   readonly enter: () => Promise<void>
   readonly process: () => Promise<unknown>
+  /** Tells whether a call is slow that has begun at a moment of `clock.elapsed()`, or later. */
+  readonly hasSlowCall: (since: number) => boolean
   readonly environment: Environment
   readonly logger: BurstLogger
 }
@@ -49,6 +52,8 @@ export class Processing {
   readonly #leaseMs: number
   #schedule: Schedule | undefined
   #running: Promise<void> | undefined
+  /** Runs that have been left to themselves. */
+  readonly #left = new Set<Promise<unknown>>()
   #holds = false
   #stopped = false
 
@@ -70,19 +75,21 @@ export class Processing {
   /** Runs no more, waits for what is under way, and gives the lease back. Never rejects. */
   async stop(): Promise<void> {
     this.#stop()
-    if (this.#running) await within(CLOSE_MS, this.#running)
-    if (!this.#holds) return
+    await within(CLOSE_MS, Promise.allSettled([this.#running, ...this.#left]))
+    if (this.#holds) await within(RELEASE_MS, this.#release())
+  }
+
+  async #release(): Promise<void> {
     const {
       names: { all, owner },
       id,
       database,
     } = this.#parts
-    const released = database.query(
+    await database.query(
       `UPDATE ${all} SET lease_owner = NULL, lease_until = 0 ` +
         `WHERE ${owner} = ? AND lease_owner = ?`,
       [id, this.#holder],
     )
-    await within(RELEASE_MS, released)
   }
 
   #stop(): void {
@@ -113,26 +120,34 @@ export class Processing {
       names: { what },
       id,
       enter,
-      process,
       logger,
     } = this.#parts
     try {
       await enter()
       this.#holds = await this.#lease()
-      if (this.#holds && !this.#stopped) await this.#renewing(process)
+      if (this.#holds && !this.#stopped && !(await this.#renewing(beganAt))) return
       logger.recovered('process', `wide-cache: the ${what} "${id}" is processed again`)
     } catch (error) {
-      // Its owner has closed the database, and so has no more use for this.
-      if (error instanceof DatabaseError && error.code === 'DATABASE_CLOSED') return this.#stop()
-      const why = error instanceof Error ? error.message : String(error)
-      warnOfFailure(
-        logger,
-        'process',
-        error,
-        `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`,
-        beganAt,
-      )
+      this.#failed(error, beganAt)
     }
+  }
+
+  #failed(error: unknown, beganAt: number): void {
+    const {
+      names: { what },
+      id,
+      logger,
+    } = this.#parts
+    // Its owner has closed the database, and so has no more use for this.
+    if (error instanceof DatabaseError && error.code === 'DATABASE_CLOSED') return this.#stop()
+    const why = error instanceof Error ? error.message.replace(/^wide-cache: /, '') : String(error)
+    warnOfFailure(
+      logger,
+      'process',
+      error,
+      `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`,
+      beganAt,
+    )
   }
 
   /** Takes the lease, or renews it; `false`: another process has it. */
@@ -167,13 +182,22 @@ export class Processing {
     return affectedRows === 1
   }
 
-  async #renewing(work: () => Promise<unknown>): Promise<void> {
-    const { clock } = this.#parts.environment
+  /** Processes, and renews the lease meanwhile. `false`: the run is slow, and has been left. */
+  async #renewing(beganAt: number): Promise<boolean> {
+    const {
+      environment: { clock },
+      process,
+      hasSlowCall,
+    } = this.#parts
+    const working = process()
+    let leave = (): void => undefined
+    const left = new Promise<false>((resolve) => (leave = () => resolve(false)))
     let over = false
     let timer: Timer
     let renewing: Promise<unknown> = Promise.resolve()
     // What fails here is tried again; at worst another process takes part.
     const renew = (): void => {
+      if (hasSlowCall(beganAt)) return leave()
       renewing = this.#lease()
         .catch(() => false)
         .finally(() => {
@@ -185,12 +209,20 @@ export class Processing {
     }
     plan()
     try {
-      await work()
+      const isDone = await Promise.race([working.then(() => true), left])
+      if (isDone) return true
     } finally {
       over = true
       timer!.cancel()
       // One that comes late would take the lease again, after it has been given back.
       await renewing
     }
+    const later = working
+      .catch((error: unknown) => this.#failed(error, beganAt))
+      .finally(() => this.#left.delete(later))
+    this.#left.add(later)
+    await this.#release()
+    this.#holds = false
+    return false
   }
 }

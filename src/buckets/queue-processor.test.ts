@@ -3,10 +3,14 @@ import { test } from 'node:test'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { ExportQueueIn } from '../export-queue/export-queue.js'
 import { systemEnvironment } from '../support/environment.js'
+import { DAY_MS } from '../support/clock.js'
 import { SILENT } from '../support/logger.js'
+import { eventually } from '../support/eventually.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
 
 const EVERY_MS = 100
+const SLOW_MS = 5_000
 
 test('close() resolves when the run under way has ended and its lease is given back', async () => {
   const clock = new ManualClock(0)
@@ -42,5 +46,58 @@ test('close() resolves when the run under way has ended and its lease is given b
   assert.deepEqual(rows, [{ lease_owner: null, lease_until: 0 }])
   const left = await database.query('SELECT id FROM export_queue_entries')
   assert.deepEqual(left.rows, [])
+  await database.close()
+})
+
+test('while a call never settles the other entries come, and the log and a metric say so', async () => {
+  const clock = new ManualClock(0)
+  const database = sqlite(':memory:')
+  const [came, logger] = [new Set<string>(), keptLog()]
+  let reason: unknown
+  const queue = new ExportQueueIn<string, number>(
+    {
+      id: 'queue',
+      database,
+      buckets: 1000,
+      every: EVERY_MS,
+      timeoutMs: DAY_MS,
+      logger,
+      async exporter(entries, { signal }) {
+        if (entries.some(({ key }) => key === 'bad')) {
+          signal.addEventListener('abort', () => (reason = signal.reason))
+          await new Promise(() => undefined)
+        }
+        for (const { key } of entries) came.add(key)
+      },
+    },
+    { ...systemEnvironment, clock },
+  )
+  await queue.migrate()
+  const add = (...keys: string[]) =>
+    database.transaction(async (tx) => {
+      for (const key of keys) await queue.add(key, 1, tx)
+    })
+  const others = Array.from({ length: 59 }, (_, i) => `k${i}`)
+  await add('bad', ...others)
+  const until = (count: number) =>
+    eventually(`${count} entries`, async () => {
+      await clock.advance(EVERY_MS)
+      return came.size >= count
+    })
+  await until(59)
+  await add('later')
+  await until(60)
+  assert.deepEqual([...came].toSorted(), [...others, 'later'].toSorted())
+  await clock.advance(SLOW_MS)
+  assert.deepEqual(logger.lines, [
+    'wide-cache: the exporter of the export queue "queue" has been at work for 5 s; other ' +
+      'buckets go on, and it is given up after 86400 s (option "timeoutMs")',
+  ])
+  const [, seconds] = /_export_call_seconds\{name="queue"\} (\S+)/.exec(await queue.metrics()) ?? []
+  assert(Number(seconds) >= SLOW_MS / 1000, seconds)
+  await queue.close()
+  assert.equal(Object(reason).code, 'CLOSED')
+  const { rows } = await database.query('SELECT lease_owner, lease_until FROM export_queues')
+  assert.deepEqual(rows, [{ lease_owner: null, lease_until: 0 }])
   await database.close()
 })

@@ -2,6 +2,7 @@ import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { Telemetry } from '../metrics/telemetry.js'
 import { keptAlive } from '../support/environment.js'
 import type { BucketMetrics } from './bucket-metrics.js'
+import type { Calls } from './calls.js'
 import { eachBucket } from './each-bucket.js'
 import { bucketsOf } from './options.js'
 import { Processing } from './processing.js'
@@ -12,6 +13,7 @@ export interface ProcessorParts {
   readonly queue: Queue<unknown, unknown>
   readonly every: number | string | false
   readonly metrics: BucketMetrics
+  readonly calls: Calls
   /** Processes a bucket, and returns how many it has taken from the queue. */
   readonly processBucket: (bucket: number) => Promise<number>
 }
@@ -21,13 +23,15 @@ export abstract class QueueProcessor {
   readonly #queue: Queue<unknown, unknown>
   readonly #processBucket: (bucket: number) => Promise<number>
   readonly #metrics: BucketMetrics
+  readonly #calls: Calls
   readonly #telemetry: Telemetry
   readonly #processing: Processing
 
-  constructor({ queue, every, metrics, processBucket }: ProcessorParts) {
+  constructor({ queue, every, metrics, calls, processBucket }: ProcessorParts) {
     this.#queue = queue
     this.#processBucket = processBucket
     this.#metrics = metrics
+    this.#calls = calls
     this.#telemetry = new Telemetry([metrics])
     this.#processing = new Processing({
       every,
@@ -36,6 +40,7 @@ export abstract class QueueProcessor {
       database: queue.database.database,
       enter: () => queue.buckets.enter(),
       process: () => this.#process(),
+      hasSlowCall: (since) => calls.hasSlow(since),
       environment: queue.environment,
       logger: queue.logger,
     })
@@ -55,7 +60,8 @@ export abstract class QueueProcessor {
    * queued.
    */
   process(): Promise<number> {
-    return this.#queue.connections.run(() => this.#process())
+    const { connections, environment } = this.#queue
+    return connections.run(() => keptAlive(environment, () => this.#process()))
   }
 
   #process(): Promise<number> {
@@ -108,13 +114,15 @@ export abstract class QueueProcessor {
 
   /**
    * Stops processing by itself, waits for what is under way, 5 s at most, and closes the database
-   * if it was opened here. Idempotent. What is queued stays queued. From then on all other methods
-   * reject with a `ClosedError`.
+   * if it was opened here. Aborts the `signal` of calls that are still under way. Idempotent. What
+   * is queued stays queued. From then on all other methods reject with a `ClosedError`.
    */
   close(): Promise<void> {
-    return this.#queue.connections.close(() => {
+    const { connections } = this.#queue
+    return connections.close(async () => {
       this.#telemetry.end()
-      return this.#queue.connections.finish(this.#processing.stop())
+      await connections.finish(this.#processing.stop())
+      this.#calls.end()
     })
   }
 }

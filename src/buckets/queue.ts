@@ -15,6 +15,7 @@ import { type Table, table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { Buckets, type BucketTables } from './buckets.js'
+import { Calls } from './calls.js'
 import { Encoding, hashOf } from './encoding.js'
 import type { QueueSettings } from './options.js'
 import type { Encoded } from './statements.js'
@@ -64,6 +65,17 @@ export class Queue<K, V> {
     this.buckets = new Buckets(this.database, tables, id, buckets)
     this.logger = new BurstLogger(logger, () => environment.clock.elapsed())
     this.environment = environment
+  }
+
+  /** The calls of a function of the user, such as `exporter`. */
+  callsOf(name: string, timeoutMs: number): Calls {
+    const { environment, logger } = this
+    return new Calls({
+      what: `${name} of the ${this.tables.what} "${this.id}"`,
+      timeoutMs,
+      environment,
+      logger,
+    })
   }
 
   /** @throws RangeError, TypeError for a key or value that is too long or cannot be encoded */

@@ -663,6 +663,50 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(await map.get('k3'), 1)
   })
 
+  it('an onUpdate that never settles is given up, and told so', async (database, sums) => {
+    const signals: AbortSignal[] = []
+    let hangs = true
+    const map = sums({
+      buckets: 1000,
+      timeoutMs: 100,
+      onUpdate: async (changes, _, { signal }) => {
+        if (!hangs || changes.every(({ key }) => key !== 'k3')) return
+        signals.push(signal)
+        await new Promise(() => undefined)
+      },
+    })
+    await map.update(Array.from({ length: 10 }, (_, i) => [`k${i}`, 1]))
+    const reason = { code: 'ERR_WIDE_CACHE_TIMEOUT', message: /onUpdate of the map "sums"/ }
+    await assert.rejects(map.process(), reason)
+    assert.throws(() => signals[0]?.throwIfAborted(), reason)
+    assert.deepEqual([(await stored(database)).length, await queued(database)], [9, 1])
+    hangs = false
+    assert.equal(await map.process(), 1)
+    assert.deepEqual([(await stored(database)).length, await queued(database)], [10, 0])
+  })
+
+  it('an onUpdate whose transaction is rolled back under it is told so', async (database, sums) => {
+    const gone = new Error('rolled back')
+    let [cut, reason] = [(): void => undefined, undefined as unknown]
+    const cutting = new Promise<never>((_, reject) => (cut = () => reject(gone)))
+    const map = sums(
+      {
+        onUpdate: async (_, __, { signal }) => {
+          cut()
+          await new Promise((resolve) => signal.addEventListener('abort', resolve))
+          reason = signal.reason
+        },
+      },
+      wrapped(database, {
+        transaction: (work) => database.transaction((tx) => Promise.race([work(tx), cutting])),
+      }),
+    )
+    await sums().update([['a', 1]])
+    await assert.rejects(map.process(), gone)
+    await eventually('it is told', () => reason === gone)
+    assert.equal(await queued(database), 1)
+  })
+
   it('a process with another number of buckets is refused by name', async (database, sums) => {
     await sums({ buckets: 3 }).migrate()
     const other = sums({ buckets: 7 })

@@ -41,9 +41,10 @@ export function mapParts<K, V>(
 ): MapParts<K, V> {
   const settings = mapSettings(options)
   const queue = new Queue('CollisionFreeMap', TABLES, settings, environment)
-  const combining = new Combining(queue, settings.combine, settings.onUpdate)
-  const metrics = new BucketMetrics(queue, MAP_METRICS)
-  return { queue, combining, metrics, every: settings.every }
+  const calls = queue.callsOf('onUpdate', settings.timeoutMs)
+  const combining = new Combining(queue, settings, calls)
+  const metrics = new BucketMetrics(queue, MAP_METRICS, calls)
+  return { queue, combining, metrics, calls, every: settings.every }
 }
 
 /** {@link CollisionFreeMap}, over parts that hits or tests may own. */

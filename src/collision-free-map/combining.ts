@@ -5,6 +5,7 @@
  * lacks an update committed before the transaction began, and memory is bounded. Ids are no cursor:
  * one may commit after a higher one.
  */
+import type { Calls } from '../buckets/calls.js'
 import { HASHES } from '../buckets/encoding.js'
 import type { Queue } from '../buckets/queue.js'
 import { bytesOf, type Encoded } from '../buckets/statements.js'
@@ -48,8 +49,7 @@ interface Entry {
   value: Buffer | undefined
 }
 
-type Combine<K, V> = CollisionFreeMapOptions<K, V>['combine']
-type OnUpdate<K, V> = CollisionFreeMapOptions<K, V>['onUpdate']
+type Functions<K, V> = Pick<CollisionFreeMapOptions<K, V>, 'combine' | 'onUpdate'>
 
 /** Updates taken from the queue, those that were parked included. */
 interface Taken {
@@ -66,13 +66,15 @@ const NOTHING: Pass = { taken: 0, parked: 0, next: HASHES }
 
 export class Combining<K, V> {
   readonly #queue: Queue<K, V>
-  readonly #combine: Combine<K, V>
-  readonly #onUpdate: OnUpdate<K, V>
+  readonly #combine: Functions<K, V>['combine']
+  readonly #onUpdate: Functions<K, V>['onUpdate']
+  readonly #calls: Calls
 
-  constructor(queue: Queue<K, V>, combine: Combine<K, V>, onUpdate: OnUpdate<K, V>) {
+  constructor(queue: Queue<K, V>, { combine, onUpdate }: Functions<K, V>, calls: Calls) {
     this.#queue = queue
     this.#combine = combine
     this.#onUpdate = onUpdate
+    this.#calls = calls
   }
 
   /**
@@ -83,9 +85,14 @@ export class Combining<K, V> {
     const { database, logger, id } = this.#queue
     let sum = 0
     for (let from = 0; from < HASHES;) {
-      const { taken, parked, next } = await database.retriedTransaction((tx) =>
-        this.#pass(tx, bucket, from),
-      )
+      const over = new AbortController()
+      const { taken, parked, next } = await database
+        .retriedTransaction((tx) => this.#pass(tx, bucket, from, over.signal))
+        .catch((error: unknown) => {
+          // It may be rolled back while onUpdate is under way, after a pause of 10 s.
+          over.abort(error)
+          throw error
+        })
       if (parked > 0) {
         logger.warn(
           'parked',
@@ -99,7 +106,7 @@ export class Combining<K, V> {
     return sum
   }
 
-  async #pass(tx: Transaction, bucket: number, from: number): Promise<Pass> {
+  async #pass(tx: Transaction, bucket: number, from: number, over: AbortSignal): Promise<Pass> {
     const range = await this.#queue.buckets.lock(tx, bucket)
     if (!range) return NOTHING
     const read = await this.#read(tx, 'hash BETWEEN ? AND ?', [
@@ -120,7 +127,7 @@ export class Combining<K, V> {
       taken += done.taken
       parked += done.parked
     }
-    await this.#write(tx, [...entries.values()])
+    await this.#write(tx, [...entries.values()], over)
     return { taken, parked, next }
   }
 
@@ -268,7 +275,7 @@ export class Combining<K, V> {
   }
 
   /** Writes what has changed, and tells of it. */
-  async #write(tx: Transaction, entries: readonly Entry[]): Promise<void> {
+  async #write(tx: Transaction, entries: readonly Entry[], over: AbortSignal): Promise<void> {
     const { id } = this.#queue
     const changed = entries.filter(({ stored, value }) =>
       stored && value ? !stored.equals(value) : stored !== value,
@@ -287,12 +294,10 @@ export class Combining<K, V> {
         ])
       }
     }
-    if (changed.length > 0) {
-      await this.#onUpdate?.(
-        changed.map((entry) => this.#change(entry)),
-        tx,
-      )
-    }
+    const onUpdate = this.#onUpdate
+    if (changed.length === 0 || !onUpdate) return
+    const changes = changed.map((entry) => this.#change(entry))
+    await this.#calls.run((signal) => onUpdate(changes, tx, { signal }), over)
   }
 
   #change({ key, stored, value }: Entry): Change<K, V> {

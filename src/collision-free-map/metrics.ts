@@ -33,6 +33,6 @@ async function read(
 
 export const MAP_METRICS = {
   stored: STORED,
-  process: processTable('map', 'updates', '{update}'),
+  process: processTable('map', 'updates', '{update}', 'onUpdate'),
   read,
 } satisfies QueueMetrics<typeof STORED>

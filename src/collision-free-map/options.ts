@@ -31,11 +31,16 @@ export interface CollisionFreeMapOptions<K = string, V = number> extends BucketO
   /**
    * Told of values that have changed, in the transaction that changes them; one key at most once in
    * one transaction. It may run again after a rollback, so it does nothing outside `tx`. If it
-   * rejects, that transaction is rolled back, and tried again by the next `process()`. @default
-   * nobody is told
+   * rejects, or takes longer than `timeoutMs`, or runs no statement for 10 s, that transaction is
+   * rolled back, and tried again by the next `process()`. `signal` is then aborted. @default nobody
+   * is told
    */
   onUpdate?:
-    | ((changes: readonly Change<K, V>[], tx: Transaction) => Promise<void> | void)
+    | ((
+        changes: readonly Change<K, V>[],
+        tx: Transaction,
+        context: { readonly signal: AbortSignal },
+      ) => Promise<void> | void)
     | undefined
 }
 
@@ -55,6 +60,10 @@ export function mapSettings<K, V>(options: CollisionFreeMapOptions<K, V>) {
   return {
     ...queueSettings(options, 119),
     combine: options.combine,
-    onUpdate: optionalFunction('onUpdate', options.onUpdate, 'a function (changes, tx)'),
+    onUpdate: optionalFunction(
+      'onUpdate',
+      options.onUpdate,
+      'a function (changes, tx, { signal })',
+    ),
   }
 }

@@ -20,13 +20,15 @@ import { failingAnywhere } from '../../test/simulated-world/faulty-database.js'
 type Entries = readonly ExportEntry<string, number>[]
 type Queue = ExportQueue<string, number>
 
-/** The system's clock with timers that fire when told to. */
+const RENEW_MS = 3_000
+
+/** The system's clock with timers of a lease's renewal that fire when told to. Others never do. */
 class ManualTimers {
   readonly #due: (() => void)[] = []
   readonly clock: Clock = {
     ...systemEnvironment.clock,
-    after: (_, callback) => {
-      this.#due.push(callback)
+    after: (ms, callback) => {
+      if (ms === RENEW_MS) this.#due.push(callback)
       return {
         cancel: () => {
           this.#due.splice(this.#due.indexOf(callback) >>> 0, 1)
@@ -67,7 +69,7 @@ export function exportSuite(under: MapUnderTest): void {
     readonly database: Database
     readonly url: string
     open(
-      exporter: (entries: Entries) => void | Promise<void>,
+      exporter: (entries: Entries, context: { signal: AbortSignal }) => void | Promise<void>,
       options?: Partial<ExportQueueOptions<string, number>>,
       environment?: typeof systemEnvironment,
     ): Queue
@@ -303,6 +305,44 @@ export function exportSuite(under: MapUnderTest): void {
       [],
       'and is forgotten',
     )
+  })
+
+  it('a call that never settles is given up, told so, and holds up its own bucket only', async ({
+    open,
+    add,
+    expire,
+    left,
+  }) => {
+    const receiver = new Receiver()
+    const signals: AbortSignal[] = []
+    let hangs = true
+    const queue = open(
+      async (entries, { signal }) => {
+        if (hangs && entries.some(({ key }) => key === 'bad')) {
+          signals.push(signal)
+          await new Promise(() => undefined)
+        }
+        receiver.take(entries)
+      },
+      { buckets: 1000, timeoutMs: 100 },
+    )
+    await add(queue, [['bad', 1], ...numbers(20).map((i): [string, number] => [`k${i}`, i])])
+    const reason = {
+      name: 'AbandonedCallError',
+      code: 'ERR_WIDE_CACHE_TIMEOUT',
+      message:
+        'wide-cache: the exporter of the export queue "out" did not end within 0.1 s ' +
+        '(option "timeoutMs"); what it was given comes again',
+    }
+    await assert.rejects(queue.process(), reason)
+    assert.equal(receiver.came.length, 20, 'all others came')
+    assert.equal(signals.length, 1)
+    assert.throws(() => signals[0]?.throwIfAborted(), reason)
+    assert.match(await queue.metrics(), /call_timeouts_total\{name="out"\} 1\n/)
+    hangs = false
+    await expire()
+    assert.equal(await queue.process(), 1)
+    assert.deepEqual([receiver.values('bad'), await left()], [[1], 0])
   })
 
   it('after a crash of the exporter the same entries come again with the same versions', async ({

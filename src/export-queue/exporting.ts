@@ -4,6 +4,7 @@
  * deletes them and ends the lease.
  */
 import assert from 'node:assert/strict'
+import type { Calls } from '../buckets/calls.js'
 import type { Queue } from '../buckets/queue.js'
 import { bytesOf } from '../buckets/statements.js'
 import { deleteRows } from '../database/bulk.js'
@@ -43,11 +44,13 @@ type Exporter<K, V> = ExportQueueOptions<K, V>['exporter']
 export class Exporting<K, V> {
   readonly #queue: Queue<K, V>
   readonly #exporter: Exporter<K, V>
+  readonly #calls: Calls
   readonly #leases: Leases
 
-  constructor(queue: Queue<K, V>, exporter: Exporter<K, V>) {
+  constructor(queue: Queue<K, V>, exporter: Exporter<K, V>, calls: Calls) {
     this.#queue = queue
     this.#exporter = exporter
+    this.#calls = calls
     this.#leases = new Leases(queue.database, queue.id, queue.environment)
   }
 
@@ -134,7 +137,9 @@ export class Exporting<K, V> {
         if (same) same.push(entry)
         else byKey.set(name, [entry])
       }
-      await this.#leases.during(holder, async () => this.#exporter([...byKey.values()].flat()))
+      await this.#leases.during(holder, (lost) =>
+        this.#calls.run((signal) => this.#exporter([...byKey.values()].flat(), { signal }), lost),
+      )
     } catch (error) {
       // If even that fails, the lease runs out by itself.
       await this.#leases.rest(holder).catch(() => undefined)

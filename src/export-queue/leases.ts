@@ -1,12 +1,13 @@
 /**
  * Leases: who may export a range of hashes, kept in SQL so that no transaction is open while an
  * exporter is at work. A lease lasts ten seconds by the database's clock and is renewed as long as
- * its exporter works, however slow it is; it ends with the deletion of what was exported. After a
+ * a call of the exporter is waited for; it ends with the deletion of what was exported. After a
  * failure it stays, renewed by nobody, until the range may be tried again. Only a process that
  * stands still for longer than a lease, or is cut off from the database for as long, may be
  * overtaken; versions tell its old entries from the newer ones.
  */
 import type { HashRange } from '../buckets/buckets.js'
+import { AbandonedCallError } from '../buckets/calls.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
@@ -64,12 +65,15 @@ export class Leases {
     return holder
   }
 
-  /** Renews the lease while `work` is under way. */
-  async during<T>(holder: Buffer, work: () => Promise<T>): Promise<T> {
+  /** Renews the lease while `work` is under way. `lost` is aborted when another one has it. */
+  async during<T>(holder: Buffer, work: (lost: AbortSignal) => Promise<T>): Promise<T> {
     let timer = this.#environment.clock.after(RENEW_MS, renew)
     let renewing: Promise<void> = Promise.resolve()
     let over = false
-    const extend = (): Promise<void> => this.#extend(holder)
+    const lost = new AbortController()
+    const extend = async (): Promise<void> => {
+      if (!(await this.#extend(holder))) lost.abort(leaseLost())
+    }
     const { clock } = this.#environment
     function renew(): void {
       renewing = extend().finally(() => {
@@ -77,7 +81,7 @@ export class Leases {
       })
     }
     try {
-      return await work()
+      return await work(lost.signal)
     } finally {
       over = true
       timer.cancel()
@@ -118,17 +122,26 @@ export class Leases {
     })
   }
 
-  /**
-   * Never rejects: the next renewal may succeed, and a lease that is lost is noticed at its end.
-   */
-  async #extend(holder: Buffer): Promise<void> {
+  /** `false`: another one has it. Never rejects: the next renewal may succeed. */
+  async #extend(holder: Buffer): Promise<boolean> {
     const { database } = this.#database
     try {
       const until = (await database.now()) + LEASE_MS
-      await database.query(
+      const { affectedRows } = await database.query(
         'UPDATE export_queue_leases SET held_until = ? WHERE queue = ? AND holder = ?',
         [until, this.#queue, holder],
       )
-    } catch {}
+      return affectedRows === 1
+    } catch {
+      return true
+    }
   }
+}
+
+function leaseLost(): AbandonedCallError {
+  return new AbandonedCallError(
+    'ERR_WIDE_CACHE_LEASE_LOST',
+    'another process has taken over the entries of this call, because this process was paused or ' +
+      `without its database for ${LEASE_MS / 1000} s`,
+  )
 }

@@ -39,6 +39,6 @@ async function read(
 
 export const EXPORT_METRICS = {
   stored: STORED,
-  process: processTable('export', 'entries', '{entry}'),
+  process: processTable('export', 'entries', '{entry}', 'the exporter'),
   read,
 } satisfies QueueMetrics<typeof STORED>

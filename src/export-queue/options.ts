@@ -23,9 +23,14 @@ export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
   buckets?: number | undefined
   /**
    * Brings entries (at most 500) to where they are to go: all of one key side by side, versions
-   * ascending. Must end, and not before it is done. If it rejects, the same entries come again.
+   * ascending. Must not end before it is done. If it rejects, or takes longer than `timeoutMs`, the
+   * same entries come again. `signal` is aborted when nobody waits for the call any more: after
+   * `timeoutMs`, when another process has taken the entries over, and when `close()` gives up.
    */
-  exporter(entries: readonly ExportEntry<K, V>[]): Promise<void> | void
+  exporter(
+    entries: readonly ExportEntry<K, V>[],
+    context: { readonly signal: AbortSignal },
+  ): Promise<void> | void
 }
 
 /**
@@ -35,7 +40,7 @@ export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
 export function exportSettings<K, V>(options: ExportQueueOptions<K, V>) {
   onlyKnown('ExportQueue', options, [...BUCKET_OPTIONS, 'exporter'])
   if (typeof options.exporter !== 'function') {
-    throw wrongType('exporter', options.exporter, 'a function (entries)')
+    throw wrongType('exporter', options.exporter, 'a function (entries, { signal })')
   }
   return { ...queueSettings(options, 31), exporter: options.exporter }
 }

@@ -10,6 +10,8 @@ import { SILENT } from '../../src/support/logger.js'
 
 const QUEUE = { tables: 'collision-free-map', earlyTimersMs: 0 }
 const LEASE_MS = 10_000
+const RENEW_MS = 3_000
+const TIMEOUT_MS = 20_000
 /** Entries of one call of the exporter. */
 const BATCH = 500
 
@@ -31,7 +33,7 @@ class World {
   /** Opens a queue on the ports of a process. `exports` runs in the middle of its exports. */
   async open(
     process: string,
-    exports: () => Promise<void> = async () => undefined,
+    exports: (signal: AbortSignal) => Promise<void> = async () => undefined,
   ): Promise<ExportQueue<string, number>> {
     const { cache, database, environment } = this.#orders.actor(process)
     const queue = new ExportQueueIn<string, number>(
@@ -41,11 +43,12 @@ class World {
         buckets: 1,
         every: false,
         logger: SILENT,
-        exporter: async (entries) => {
+        timeoutMs: TIMEOUT_MS,
+        exporter: async (entries, { signal }) => {
           assert(this.#exporting++ === 0 || this.#isOvertaken, 'two export at once')
           try {
             await cache.get('world')
-            await exports()
+            await exports(signal)
             this.#receive(entries)
             await cache.set('world', Buffer.from('x'), 60)
           } finally {
@@ -65,9 +68,14 @@ class World {
     await database.transaction((tx) => queue.add('key', value, tx))
   }
 
+  /** A call that is given up goes on, beside the next one. */
+  mayOverlap(): void {
+    this.#isOvertaken = true
+  }
+
   /** An exporter that is at work stands still for longer than its lease. */
   standsStill(): void {
-    this.#isOvertaken = true
+    this.mayOverlap()
     this.#orders.look('UPDATE export_queue_leases SET held_until = 0')
   }
 
@@ -136,6 +144,79 @@ test('a processor that is overtaken takes nothing away, and repeats no version',
     },
     { ...QUEUE, preemptions: 1 },
   )
+})
+
+test('a call that is given up, and ends late, takes nothing away from the next one', async () => {
+  let late = 0
+  const orders = await explore(
+    async (orders) => {
+      const world = new World(orders)
+      let [release, isFirst] = [(): void => undefined, true]
+      const one = await world.open('one', async (signal) => {
+        if (!isFirst) return
+        isFirst = false
+        world.mayOverlap()
+        await new Promise<void>((resolve) => (release = resolve))
+        assert(signal.aborted, 'it has been told')
+        late++
+      })
+      const other = await world.open('other')
+      await orders.alone(() => world.add(one, 'one', 1))
+      const outcome: string[] = []
+      await orders.alone(() => one.process().catch((error: Error) => outcome.push(error.message)))
+      assert.match(outcome.join(), /did not end within 20 s/)
+      // It has rested.
+      await orders.pass(2 * RENEW_MS)
+      await orders.together({
+        other: async () => {
+          await world.add(other, 'other', 2)
+          await other.process()
+        },
+        late: async () => release(),
+      })
+      await assertReceived(orders, world, one, [1, 2])
+    },
+    { ...QUEUE, preemptions: 1 },
+  )
+  assert(late >= orders && orders > 10, `${late} late calls in ${orders} orders`)
+})
+
+test('a call whose lease another process has taken is told, and no longer waited for', async () => {
+  const ends = new Set<string>()
+  await explore(
+    async (orders) => {
+      const world = new World(orders)
+      let reason: (Error & { code: string }) | undefined
+      let isFirst = true
+      const one = await world.open('one', async (signal) => {
+        if (!isFirst) return
+        isFirst = false
+        world.standsStill()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+        reason = signal.reason as typeof reason
+      })
+      const other = await world.open('other')
+      await orders.alone(() => world.add(one, 'one', 1))
+      const failed: unknown[] = []
+      await orders.together({
+        one: () => one.process().catch((error: unknown) => failed.push(error)),
+        other: async () => {
+          await world.add(other, 'other', 2)
+          await other.process()
+        },
+      })
+      await assertReceived(orders, world, one, [1, 2])
+      ends.add(reason?.code ?? 'the other one was first')
+      assert.deepEqual(failed, reason ? [reason] : [])
+    },
+    { ...QUEUE, preemptions: 1 },
+  )
+  // Where the other one waits, it is renewed, up to its time limit.
+  assert.deepEqual([...ends].toSorted(), [
+    'ERR_WIDE_CACHE_LEASE_LOST',
+    'ERR_WIDE_CACHE_TIMEOUT',
+    'the other one was first',
+  ])
 })
 
 test('an exporter that fails gets its entries again, with their versions', async () => {

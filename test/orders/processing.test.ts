@@ -12,7 +12,12 @@ const LEASE_MS = 10_000
 const RENEWED_AFTER_MS = LEASE_MS / 3
 
 /** Has a process do `work` by itself. */
-function processing(orders: Orders, name: string, work: () => Promise<unknown>): Processing {
+function processing(
+  orders: Orders,
+  name: string,
+  work: () => Promise<unknown>,
+  hasSlowCall = (): boolean => false,
+): Processing {
   const { database, environment } = orders.actor(name)
   return new Processing({
     every: EVERY_MS,
@@ -27,6 +32,7 @@ function processing(orders: Orders, name: string, work: () => Promise<unknown>):
     database,
     enter: async () => undefined,
     process: work,
+    hasSlowCall,
     environment,
     logger: new BurstLogger(SILENT, () => environment.clock.elapsed()),
   })
@@ -59,6 +65,28 @@ test('of two processes that begin to process at once one has the lease', async (
     await orders.pass(3 * LEASE_MS)
     assert.equal(runs, 1)
     assert.equal(started.length, 2)
+  }, MAPS)
+})
+
+test('a process with a slow call gives its lease back, and another one goes on', async () => {
+  await explore(async (orders) => {
+    begin(orders)
+    const runs: string[] = []
+    const never = (): Promise<never> => {
+      runs.push('stuck')
+      return new Promise(() => undefined)
+    }
+    processing(orders, 'stuck', never, () => true)
+    await orders.pass(EVERY_MS + 1)
+    const other = processing(orders, 'other', async () => void runs.push('other'))
+    await orders.pass(RENEWED_AFTER_MS - EVERY_MS)
+    assert.deepEqual(runs, ['stuck'])
+    const { clock } = orders.actor('clock').environment
+    await orders.together({ clock: () => sleep(clock, EVERY_MS + 1) })
+    // Its later runs may take the lease again, and give it back again.
+    await orders.pass(LEASE_MS)
+    assert(runs.includes('other'), runs.join())
+    await orders.alone(() => other.stop())
   }, MAPS)
 })
 
