@@ -4,7 +4,7 @@ import { DAY_MS } from '../support/clock.js'
 import { given, integer, loggerOf, identifier, wrongType } from '../support/options.js'
 import type { Codec } from '../support/codec.js'
 import { exactJson } from './exact-json.js'
-import { everyOf } from './processing.js'
+import { type Every, everyOf } from './processing.js'
 
 /** Options that maps and export queues share. */
 export interface BucketOptions<K, V> {
@@ -24,7 +24,8 @@ export interface BucketOptions<K, V> {
   /**
    * Schedule on which `process()` runs by itself: a number of milliseconds between runs (10 to a
    * day), or a cron line (UTC) such as `"*\/10 * * * * *"`. A lease in SQL decides which of the
-   * processes with a schedule runs it. `false`: never, you call `process()`. @default 2000
+   * processes with a schedule runs it. `false`: never, you call `process()`. A process that gives a
+   * schedule stays alive until `close()`; the default does not keep it alive. @default 2000
    */
   every?: number | string | false | undefined
   /**
@@ -46,7 +47,6 @@ export interface BucketOptions<K, V> {
 
 /** More would make a step from one bucket to the next slow. */
 const MAX_BUCKETS = 1_000
-const DEFAULT_EVERY_MS = 2_000
 const LEAST_TIMEOUT_MS = 100
 const DEFAULT_TIMEOUT_MS = 60_000
 /** The names of {@link BucketOptions}. */
@@ -72,7 +72,7 @@ export interface QueueSettings<K, V> {
   readonly id: string
   /** `given`: as the user said, if so; `byDefault`: for a new one. */
   readonly buckets: { readonly given: number | undefined; readonly byDefault: number }
-  readonly every: number | string | false
+  readonly every: Every
   readonly timeoutMs: number
   readonly logger: Logger
   readonly keyCodec: Codec<K>
@@ -88,7 +88,7 @@ export function queueSettings<K, V>(
     database,
     id,
     buckets,
-    every = DEFAULT_EVERY_MS,
+    every,
     timeoutMs = DEFAULT_TIMEOUT_MS,
     logger = console,
     keyCodec = exactJson<K>('key'),

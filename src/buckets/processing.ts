@@ -20,20 +20,33 @@ const LEASE_MS = 10_000
 const CLOSE_MS = 5_000
 const RELEASE_MS = 1_000
 
+const DEFAULT_EVERY_MS = 2_000
 const LEAST_MS = 10
 const ALLOWED = 'milliseconds, a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
 
+/** When to process. */
+export interface Every {
+  /** Milliseconds between runs, or a cron line. `false`: never. */
+  readonly schedule: number | string | false
+  /** Whether the process lives for it, because its user has asked for a schedule. */
+  readonly keepsAlive: boolean
+}
+
 /** @throws TypeError, RangeError naming the option */
-export function everyOf(every: unknown): number | string | false {
-  if (every === false) return every
-  if (typeof every === 'number') return integer('every', every, LEAST_MS, DAY_MS, 'milliseconds')
+export function everyOf(every: unknown): Every {
+  if (every === undefined) return { schedule: DEFAULT_EVERY_MS, keepsAlive: false }
+  if (every === false) return { schedule: every, keepsAlive: false }
+  if (typeof every === 'number') {
+    integer('every', every, LEAST_MS, DAY_MS, 'milliseconds')
+    return { schedule: every, keepsAlive: true }
+  }
   if (typeof every !== 'string') throw wrongType('every', every, ALLOWED)
   cronPeriodSeconds(every, 'every', ALLOWED)
-  return every
+  return { schedule: every, keepsAlive: true }
 }
 
 interface Parts {
-  readonly every: number | string | false
+  readonly every: Every
   readonly names: BucketTables
   readonly id: string
   readonly database: Database
@@ -51,6 +64,7 @@ export class Processing {
   readonly #holder: Buffer
   readonly #leaseMs: number
   #schedule: Schedule | undefined
+  readonly #letEnd: (() => void) | undefined
   #running: Promise<void> | undefined
   /** Runs that have been left to themselves. */
   readonly #left = new Set<Promise<unknown>>()
@@ -59,17 +73,19 @@ export class Processing {
 
   constructor(parts: Parts) {
     const {
-      every,
-      environment: { clock, newId },
+      every: { schedule: every, keepsAlive },
+      environment,
     } = parts
+    const { clock } = environment
     this.#parts = parts
-    this.#holder = newId()
+    this.#holder = environment.newId()
     // By a cron line all processes run at the same time: they need not keep the lease until the
     // next one.
     this.#leaseMs = LEASE_MS + (typeof every === 'number' ? every : 0)
     const run = () => (this.#running = this.#run())
     if (typeof every === 'string') this.#schedule = schedule(every, run, clock)
     else if (every !== false) this.#schedule = this.#again(every, run)
+    if (keepsAlive) this.#letEnd = environment.keepAlive?.()
   }
 
   /** Runs no more, waits for what is under way, and gives the lease back. Never rejects. */
@@ -95,6 +111,7 @@ export class Processing {
   #stop(): void {
     this.#stopped = true
     this.#schedule?.stop()
+    this.#letEnd?.()
   }
 
   #again(ms: number, run: () => Promise<void>): Schedule {

@@ -5,13 +5,13 @@ import type { BucketMetrics } from './bucket-metrics.js'
 import type { Calls } from './calls.js'
 import { eachBucket } from './each-bucket.js'
 import { bucketsOf } from './options.js'
-import { Processing } from './processing.js'
+import { type Every, Processing } from './processing.js'
 import type { Queue } from './queue.js'
 
 /** What a processor is made of. */
 export interface ProcessorParts {
   readonly queue: Queue<unknown, unknown>
-  readonly every: number | string | false
+  readonly every: Every
   readonly metrics: BucketMetrics
   readonly calls: Calls
   /** Processes a bucket, and returns how many it has taken from the queue. */

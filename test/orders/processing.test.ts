@@ -20,7 +20,7 @@ function processing(
 ): Processing {
   const { database, environment } = orders.actor(name)
   return new Processing({
-    every: EVERY_MS,
+    every: { schedule: EVERY_MS, keepsAlive: true },
     names: {
       what: 'map',
       all: 'collision_free_maps',
