@@ -59,10 +59,21 @@ test('numbers that JSON would change are refused, wherever they are', () => {
 })
 
 test('what JSON cannot hold is refused', () => {
-  for (const value of [undefined, () => 1, Symbol('a')]) {
+  for (const [value, shown] of [
+    [undefined, 'undefined'],
+    [() => 1, 'a function'],
+    [Symbol('a'), 'Symbol(a)'],
+    [2n, '2n'],
+  ] as const) {
+    const message = (option: string): string =>
+      `wide-cache: option ${option} is ${shown}; allowed: what JSON can hold, or a codec of your own`
+    const code = 'ERR_WIDE_CACHE_OPTION'
     assert.throws(() => codec.encode(value, Buffer.alloc(9), 0), {
-      name: 'TypeError',
-      message: /JSON cannot hold/,
+      message: message('"value"'),
+      code,
+    })
+    assert.throws(() => keyCodec.encode([value], Buffer.alloc(9), 0), {
+      message: message('"0" in "key"'),
     })
   }
 })
@@ -76,7 +87,7 @@ test('keys of which JSON leaves something out are refused, and values are not', 
   ]) {
     assert.throws(() => keyCodec.encode(value, Buffer.alloc(99), 0), {
       name: 'TypeError',
-      message: /a key with an object whose "\w" is (undefined|function|symbol)/,
+      message: /option "\w" in "key" is (undefined|a function|Symbol\(a\)); allowed: what JSON/,
     })
     assert.notEqual(codec.encode(value, Buffer.alloc(99), 0), -1)
   }

@@ -1,4 +1,9 @@
+import { refusedOption, wrongType, wrongValue } from '../support/options.js'
 import type { Codec } from '../support/codec.js'
+
+type What = 'key' | 'value'
+
+const ALLOWED = 'what JSON can hold, or a codec of your own'
 
 /**
  * JSON that changes no number: the default codec of keys and values. JSON turns `NaN` and
@@ -9,16 +14,14 @@ import type { Codec } from '../support/codec.js'
  *
  * @throws TypeError for what JSON cannot hold, RangeError for such a number
  */
-export function exactJson<T>(what: 'key' | 'value'): Codec<T> {
-  const exact = what === 'key' ? exactKey : exactValue
+export function exactJson<T>(what: What): Codec<T> {
+  const exact = (name: string, value: unknown): unknown => exactly(what, name, value)
   return {
     encode(value, target, offset) {
       // The usual keys and values are text and numbers, and a replacer is slow.
       const text =
         typeof value === 'object' ? JSON.stringify(value, exact) : JSON.stringify(exact('', value))
-      if (text === undefined) {
-        throw new TypeError('wide-cache: a key or value that JSON cannot hold')
-      }
+      if (text === undefined) throw wrongType(what, value, ALLOWED)
       const bytes = Buffer.byteLength(text)
       return bytes > target.length - offset ? -1 : offset + target.write(text, offset)
     },
@@ -26,38 +29,39 @@ export function exactJson<T>(what: 'key' | 'value'): Codec<T> {
   }
 }
 
-function exactKey(name: string, value: unknown): unknown {
-  if (name !== '' && ['undefined', 'function', 'symbol'].includes(typeof value)) {
-    throw new TypeError(
-      `wide-cache: a key with an object whose "${name}" is ${typeof value}; allowed: values that ` +
-        'JSON keeps, so that no two keys are one',
-    )
-  }
-  return exactValue(name, value)
-}
-
-function exactValue(_: string, value: unknown): unknown {
-  if (typeof value === 'object' && value !== null) return kept(value)
-  if (typeof value !== 'number') return value
-  if (!Number.isFinite(value)) {
-    throw new RangeError(`wide-cache: the number ${value}; allowed: finite numbers`)
-  }
-  if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
-    throw new RangeError(
-      `wide-cache: the whole number ${value}; allowed: whole numbers from -(2^53 - 1) to 2^53 - 1`,
-    )
+/** @param name of the property that has the value; empty: it is the whole key or value */
+function exactly(what: What, name: string, value: unknown): unknown {
+  const option = name === '' ? what : `${name}" in "${what}`
+  switch (typeof value) {
+    case 'object':
+      if (value !== null) refuseEmpty(option, value)
+      break
+    case 'number':
+      if (!Number.isFinite(value)) throw wrongValue(option, value, 'finite numbers')
+      if (Number.isInteger(value) && !Number.isSafeInteger(value)) {
+        throw wrongValue(option, value, 'whole numbers from -(2^53 - 1) to 2^53 - 1')
+      }
+      break
+    case 'bigint':
+      throw wrongType(option, value, ALLOWED)
+    case 'undefined':
+    case 'function':
+    case 'symbol':
+      // Of a value JSON leaves it out, as usual.
+      if (what === 'key' && name !== '') throw wrongType(option, value, ALLOWED)
   }
   return value
 }
 
-function kept(value: object): object {
+function refuseEmpty(option: string, value: object): void {
   const prototype: unknown = Object.getPrototypeOf(value)
   const isPlain = prototype === null || prototype === Object.prototype || Array.isArray(value)
-  if (isPlain || Object.keys(value).length > 0) return value
+  if (isPlain || Object.keys(value).length > 0) return
   const { name = 'unnamed class' } =
     (value as { constructor?: { name?: string } }).constructor ?? {}
-  throw new TypeError(
-    `wide-cache: a key or value has a ${name}, of which JSON keeps nothing; give an array or ` +
-      'a plain object, or a codec of your own',
+  throw refusedOption(
+    option,
+    `a ${name}, of which JSON keeps nothing`,
+    'an array or a plain object, or a codec of your own',
   )
 }

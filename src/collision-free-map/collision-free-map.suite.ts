@@ -612,10 +612,11 @@ export function mapSuite(under: MapUnderTest): void {
       ['a', 2 ** 53, /9007199254740992; allowed: whole numbers/],
       ['a', -(2 ** 53), /allowed: whole numbers/],
       ['a', NaN, /NaN; allowed: finite/],
-      ['a', undefined, /JSON cannot hold/],
+      ['a', undefined, /option "value" is undefined; allowed: .* \(updates\[1\]\)$/],
       ['a', 'x'.repeat(65_534), /a value of more than 65535 bytes/],
       ['x'.repeat(699), 1, /a key of more than 700 bytes/],
-      [Infinity, 1, /Infinity; allowed: finite/],
+      [Infinity, 1, /option "key" is Infinity; allowed: finite numbers \(updates\[1\]\)$/],
+      [undefined, 1, /option "key" is undefined; allowed: what JSON can hold/],
     ]
     for (const [key, value, message] of cases) {
       await assert.rejects(
@@ -626,6 +627,23 @@ export function mapSuite(under: MapUnderTest): void {
         message,
       )
     }
+    for (const [updates, message] of [
+      [
+        undefined,
+        /option "updates" is undefined; allowed: an array, or another iterable, of pairs/,
+      ],
+      [{ a: 1 }, /option "updates" is an object; allowed: an array/],
+      ['ab', /option "updates" is "ab"; allowed: an array/],
+      [[['a', 1], ['b']], /option "updates\[1\]" is an array; allowed: a pair \[key, update\]/],
+      [['ab'], /option "updates\[0\]" is "ab"; allowed: a pair/],
+    ] as const) {
+      const rejected = map.update(updates as unknown as [string, number][])
+      await assert.rejects(rejected, { code: 'ERR_WIDE_CACHE_OPTION', message })
+    }
+    await assert.rejects(
+      map.get(undefined as unknown as string),
+      /option "key" is undefined; allow/,
+    )
     function* endless(): Generator<[string, number]> {
       for (;;) yield ['a', 1]
     }

@@ -6,6 +6,7 @@ import { bytesOf, type Encoded } from '../buckets/statements.js'
 import { transactionOf } from '../buckets/waiting.js'
 import type { Transaction } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import { wrongType } from '../support/options.js'
 import { Combining } from './combining.js'
 import { MAP_METRICS } from './metrics.js'
 import { type CollisionFreeMapOptions, mapSettings } from './options.js'
@@ -66,26 +67,43 @@ export class MapOfParts<K, V> extends QueueProcessor {
    * they have a transaction of their own; if its commit fails with category 'unreachable', it is
    * not known whether they are queued.
    *
-   * @throws RangeError, TypeError for a key or value that is too long or cannot be encoded;
-   * DatabaseError
+   * @throws RangeError, TypeError naming a wrong argument, or a key or value that is too long or
+   * cannot be encoded; DatabaseError
    */
   update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
     return this.#queue.connections.run(() => this.#update(updates, tx))
   }
 
   async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
+    const rows = this.#encoded(updates)
+    if (rows.length === 0) return
+    if (tx !== undefined) this.#queue.add(rows, tx)
+    else await this.#queue.database.retriedTransaction((own) => this.#queue.insert(own, rows))
+  }
+
+  #encoded(updates: Iterable<readonly [K, V]>): Encoded[] {
+    if (typeof updates === 'string' || typeof Object(updates)[Symbol.iterator] !== 'function') {
+      throw wrongType('updates', updates, 'an array, or another iterable, of pairs [key, update]')
+    }
     const rows: Encoded[] = []
-    for (const [key, value] of updates) {
+    for (const update of updates) {
+      const place = `updates[${rows.length}]`
       if (rows.length === MAX_UPDATES_A_CALL) {
         throw new RangeError(
           `wide-cache: more than ${MAX_UPDATES_A_CALL} updates in one call; make several`,
         )
       }
-      rows.push(this.#queue.encode(key, value))
+      if (!Array.isArray(update) || update.length !== 2) {
+        throw wrongType(place, update, 'a pair [key, update]')
+      }
+      try {
+        rows.push(this.#queue.encode(update[0], update[1]))
+      } catch (error) {
+        if (error instanceof Error) error.message += ` (${place})`
+        throw error
+      }
     }
-    if (rows.length === 0) return
-    if (tx !== undefined) this.#queue.add(rows, tx)
-    else await this.#queue.database.retriedTransaction((own) => this.#queue.insert(own, rows))
+    return rows
   }
 
   /**

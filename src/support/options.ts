@@ -18,8 +18,13 @@ function shown(value: unknown): string {
 
 /** The error for an option of a wrong type. */
 export function wrongType(option: string, value: unknown, allowed: string): TypeError {
+  return refusedOption(option, shown(value), allowed)
+}
+
+/** The same, where more can be said of the value. */
+export function refusedOption(option: string, description: string, allowed: string): TypeError {
   return Object.assign(
-    new TypeError(`wide-cache: option "${option}" is ${shown(value)}; allowed: ${allowed}`),
+    new TypeError(`wide-cache: option "${option}" is ${description}; allowed: ${allowed}`),
     { code: CODE },
   )
 }
