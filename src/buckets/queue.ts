@@ -18,8 +18,9 @@ import { Buckets, type BucketTables } from './buckets.js'
 import { Calls } from './calls.js'
 import { Encoding, hashOf } from './encoding.js'
 import type { QueueSettings } from './options.js'
+import { OwnTransactions } from './own-transactions.js'
 import type { Encoded } from './statements.js'
-import { transactionOf, Waiting } from './waiting.js'
+import { Waiting } from './waiting.js'
 
 /** The names of the tables and of the columns that hold a key and a value. */
 export interface QueueTables extends BucketTables {
@@ -40,6 +41,7 @@ export class Queue<K, V> {
   /** Errors of its database; `undefined`: another object reports them. */
   readonly errors: ErrorCounts | undefined
   readonly #queued: Table<readonly [id: string, hash: number, key: Buffer, value: Buffer]>
+  readonly #transactions: OwnTransactions
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.insert(tx, rows))
 
   /** @param what the class, for errors. @throws TypeError, RangeError naming the option */
@@ -59,6 +61,7 @@ export class Queue<K, V> {
       logger,
       through: (opened) => CountingDatabase.of(opened, environment.clock),
     })
+    this.#transactions = new OwnTransactions(this.database.database, `${tables.what} "${id}"`)
     this.errors = isCounting(database) ? undefined : errorsOf(this.database.database)
     this.keys = new Encoding('key', keyCodec)
     this.values = new Encoding('value', valueCodec)
@@ -85,8 +88,15 @@ export class Queue<K, V> {
   }
 
   /** Has `rows` inserted just before `tx` commits. @throws TypeError, RangeError; DatabaseError */
-  add(rows: readonly Encoded[], tx: unknown): void {
-    this.#waiting.add(transactionOf(tx), rows)
+  async add(rows: readonly Encoded[], tx: unknown): Promise<void> {
+    const own = this.#transactions.check(tx)
+    // Mostly at once, so that the end of a transaction that does not wait for it comes after it.
+    this.#waiting.add(own instanceof Promise ? await own : own, rows)
+  }
+
+  /** Returns `tx`. @throws TypeError for anything but a transaction of its database; DatabaseError */
+  async own(tx: unknown): Promise<Transaction> {
+    return this.#transactions.check(tx)
   }
 
   /** What a transaction has added and not yet inserted; nothing for a database. */

@@ -4,7 +4,6 @@
  * that commits first has the lower ids, in whatever order they spoke to the map or queue.
  */
 import type { Queryable, Transaction } from '../database/database.js'
-import { wrongType } from '../support/options.js'
 
 /** Rows of one transaction. They are in memory until it ends. */
 const MAX_ROWS = 1_000_000
@@ -40,17 +39,4 @@ export class Waiting<Row> {
   of(on: Pick<Queryable, 'query'>): readonly Row[] {
     return this.#rows.get(on) ?? []
   }
-}
-
-/** @throws TypeError for anything but a transaction */
-export function transactionOf(tx: unknown): Transaction {
-  const methods = tx as Partial<Record<keyof Transaction, unknown>> | null | undefined
-  if (typeof methods?.query === 'function' && typeof methods.beforeCommit === 'function') {
-    return tx as Transaction
-  }
-  throw wrongType(
-    'tx',
-    tx,
-    'the transaction that database.transaction(async (tx) => …) gives its function',
-  )
 }

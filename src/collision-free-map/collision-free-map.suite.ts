@@ -606,6 +606,64 @@ export function mapSuite(under: MapUnderTest): void {
     assert.equal(rows.length, 2)
   })
 
+  it('a transaction of another database is refused', async (database, sums) => {
+    const map = sums()
+    await map.migrate()
+    const { database: other } = openDatabase(await under.fresh())
+    const refused = {
+      name: 'TypeError',
+      code: 'ERR_WIDE_CACHE_OPTION',
+      message:
+        'wide-cache: option "tx" is a transaction of another database than that of the map ' +
+        '"sums"; allowed: the transaction that database.transaction(async (tx) => …) gives its ' +
+        'function',
+    }
+    try {
+      // With the tables of the package, and before it has any.
+      for (const migrate of [async () => undefined, () => other.migrate()]) {
+        await migrate()
+        await assert.rejects(
+          other.transaction((tx) => map.update([['a', 1]], tx)),
+          refused,
+        )
+        await assert.rejects(
+          other.transaction((tx) => map.get('a', tx)),
+          refused,
+        )
+      }
+      const { rows } = await other.query('SELECT * FROM collision_free_map_queue')
+      assert.deepEqual(rows, [])
+      await database.transaction((tx) => map.update([['a', 1]], tx))
+      assert.equal(await queued(database), 1)
+    } finally {
+      await other.close()
+    }
+  })
+
+  it('a transaction of another object of the same database is taken', async (_, sums, url) => {
+    const map = sums()
+    await map.migrate()
+    const { database: second } = openDatabase(url)
+    const asked: string[] = []
+    const watched = new CollisionFreeMap({ id: 'sums', database: url, combine: add, every: false })
+    try {
+      for (let i = 0; i < 3; i++) {
+        await second.transaction(async (tx) => {
+          const { query } = tx
+          tx.query = (sql, values) => (asked.push(sql), query.call(tx, sql, values))
+          await map.update([['a', 1]], tx)
+          await watched.update([['a', 1]], tx)
+          if (i > 0) assert.equal(await map.get('a', tx), 2 * i + 1)
+        })
+      }
+      assert.equal(await map.get('a'), 6)
+      const comparing = asked.filter((sql) => sql.includes('wide_cache_identity'))
+      assert.equal(comparing.length, 2, 'each has compared the two objects once')
+    } finally {
+      await Promise.all([watched.close(), second.close()])
+    }
+  })
+
   it('updates that cannot be stored reject, and none is queued', async (database, sums) => {
     const map = sums()
     const cases: [unknown, unknown, RegExp][] = [

@@ -3,7 +3,6 @@ import { hashOf } from '../buckets/encoding.js'
 import { Queue } from '../buckets/queue.js'
 import { type ProcessorParts, QueueProcessor } from '../buckets/queue-processor.js'
 import { bytesOf, type Encoded } from '../buckets/statements.js'
-import { transactionOf } from '../buckets/waiting.js'
 import type { Transaction } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { wrongType } from '../support/options.js'
@@ -77,7 +76,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
   async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
     const rows = this.#encoded(updates)
     if (rows.length === 0) return
-    if (tx !== undefined) this.#queue.add(rows, tx)
+    if (tx !== undefined) await this.#queue.add(rows, tx)
     else await this.#queue.database.retriedTransaction((own) => this.#queue.insert(own, rows))
   }
 
@@ -119,7 +118,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
   }
 
   async #get(key: K, tx?: Transaction): Promise<V | undefined> {
-    const on = tx === undefined ? this.#queue.database : transactionOf(tx)
+    const on = tx === undefined ? this.#queue.database : await this.#queue.own(tx)
     const bytes = this.#queue.keys.encode(key)
     const place = [this.#queue.id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.

@@ -12,6 +12,7 @@ import {
   type SqlValue,
   type Transaction,
 } from '../database/database.js'
+import { comesFrom } from '../database/source.js'
 import type { Clock } from '../support/clock.js'
 
 /** Servers told apart; a list of servers is shorter. */
@@ -89,6 +90,7 @@ export class CountingDatabase implements Database {
   readonly #database: Database
 
   private constructor(database: Database, clock: Clock) {
+    comesFrom(this, database)
     this.#database = database
     this.errors = new ErrorCounts(clock)
   }

@@ -4,6 +4,7 @@
  */
 import { closedError } from '../database/closed.js'
 import type { Database, Dialect, QueryResult, SqlValue, Transaction } from '../database/database.js'
+import { comesFrom } from '../database/source.js'
 import { Lifetime } from '../support/lifetime.js'
 
 interface Opened {
@@ -34,6 +35,7 @@ class Share implements Database {
   readonly #lifetime = new Lifetime(closedError)
 
   constructor(database: Database, giveBack: () => Promise<void>) {
+    comesFrom(this, database)
     this.#database = database
     this.#giveBack = giveBack
   }

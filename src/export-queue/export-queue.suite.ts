@@ -204,6 +204,18 @@ export function exportSuite(under: MapUnderTest): void {
     }
   })
 
+  it('add() refuses a transaction of another database', async ({ open }) => {
+    const queue = open(() => undefined)
+    await queue.migrate()
+    const { database: other } = openDatabase(await under.fresh())
+    await other.migrate()
+    await assert.rejects(
+      other.transaction((tx) => queue.add('x', 1, tx)),
+      { name: 'TypeError', message: /of another database than that of the export queue "out"/ },
+    )
+    await other.close()
+  })
+
   it('an entry is exported if and only if its transaction commits', async ({
     open,
     add,

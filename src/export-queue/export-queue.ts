@@ -46,13 +46,13 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
    * entries of two transactions that change the same row come in the order of the commits. The
    * tables must be there by then: call `migrate()` at start.
    *
-   * @throws TypeError without a transaction; RangeError, TypeError for a key or value that is too
-   * long or cannot be encoded; DatabaseError
+   * @throws TypeError without a transaction of its database; RangeError, TypeError for a key or
+   * value that is too long or cannot be encoded; DatabaseError
    */
   add(key: K, value: V, tx: Transaction): Promise<void> {
-    return this.#queue.connections.run(async () => {
-      this.#queue.add([this.#queue.encode(key, value)], tx)
-    })
+    return this.#queue.connections.run(async () =>
+      this.#queue.add([this.#queue.encode(key, value)], tx),
+    )
   }
 }
 

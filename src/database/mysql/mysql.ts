@@ -28,6 +28,7 @@ import {
   type Migratable,
 } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
+import { comesFrom } from '../source.js'
 import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
 import type { MysqlOptions } from './options.js'
 import { poolOptions } from './pool-options.js'
@@ -71,6 +72,7 @@ export class MysqlDatabase implements Database, Migratable {
    * @param logger told of parts of a URL that are ignored, and of moves to another host
    */
   constructor(given: string | MysqlOptions, option?: string, logger: Logger = console) {
+    comesFrom(this, this)
     const options = poolOptions(given, option, (message) => warnOnce(logger, message))
     this.#schema = options[0]?.database ?? ''
     this.#sessions = new MysqlHosts(options, new BurstLogger(logger, () => performance.now()))
@@ -108,9 +110,10 @@ export class MysqlDatabase implements Database, Migratable {
         this.#loads && session.loads
           ? (...rows: Parameters<MysqlSession['load']>) => this.#watched(session.load(...rows))
           : undefined
-      return session.transaction(() =>
-        new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare, load }).finish(work),
-      )
+      return session.transaction(() => {
+        const tx = new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare, load })
+        return comesFrom(tx, this).finish(work)
+      })
     })
   }
 

@@ -21,6 +21,7 @@ import { databaseNow } from '../dialect.js'
 import { migrate, migrationsFolder, PARTS, type Migratable } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
 import { Mutex } from '../mutex.js'
+import { comesFrom } from '../source.js'
 import { checkedValues } from '../statement-values.js'
 import { SqliteSession } from './session.js'
 
@@ -55,6 +56,7 @@ export class SqliteDatabase implements Database, Migratable {
   #ended = false
 
   constructor(file: string) {
+    comesFrom(this, this)
     if (typeof file !== 'string') {
       throw wrongType('file', file, 'the path of an SQLite file, or ":memory:"')
     }
@@ -80,12 +82,13 @@ export class SqliteDatabase implements Database, Migratable {
       // written meanwhile.
       await session.query('BEGIN IMMEDIATE', [])
       try {
-        const result = await new OpenTransaction({
+        const tx = new OpenTransaction({
           dialect: this.dialect,
           maxStatementBytes: this.maxStatementBytes,
           prepare: (sql, values) => () => statement(session, sql, values),
           check,
-        }).finish(work)
+        })
+        const result = await comesFrom(tx, this).finish(work)
         await session.query('COMMIT', [])
         return result
       } catch (error) {
