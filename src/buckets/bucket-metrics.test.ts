@@ -144,7 +144,9 @@ for (const [where, fresh] of databases) {
       timeouts: 0,
     }
     // An exporter that is at work has not failed.
-    await database.query("INSERT INTO export_queue_leases VALUES ('mine', x'01', 0, 0, 0, 0)")
+    await database.query(
+      "INSERT INTO export_queue_leases VALUES ('mine', x'01', 0, 0, 0, 0, 0, NULL, NULL)",
+    )
     assert.deepEqual(await values(), before)
     await database.query("DELETE FROM export_queue_leases WHERE queue = 'mine'")
     await assert.rejects(queue.process())

@@ -33,8 +33,9 @@ export interface ProcessTable extends MetricTable {
 }
 
 /**
- * @param what as in the names of the metrics; `taken`: what processing takes from the queue; `call`:
- * the function of the user that it calls
+ * @param what as in the names of the metrics
+ * @param taken what processing takes from the queue
+ * @param call the function of the user that it calls
  */
 export function processTable(
   what: string,

@@ -66,7 +66,8 @@ test('what JSON cannot hold is refused', () => {
     [2n, '2n'],
   ] as const) {
     const message = (option: string): string =>
-      `wide-cache: option ${option} is ${shown}; allowed: what JSON can hold, or a codec of your own`
+      `wide-cache: option ${option} is ${shown}; allowed: what JSON can hold, or a codec of ` +
+      'your own'
     const code = 'ERR_WIDE_CACHE_OPTION'
     assert.throws(() => codec.encode(value, Buffer.alloc(9), 0), {
       message: message('"value"'),

@@ -26,7 +26,8 @@ const come = async ([{ key }]) => {
 }
 const combine = (_, current, updates) => updates[0]
 const given = ExportQueue ? { exporter: come } : { combine, onUpdate: come }
-const worker = new Class({ id: 'work', database, ...(every && { every: JSON.parse(every) }), ...given })
+const schedule = every && { every: JSON.parse(every) }
+const worker = new Class({ id: 'work', database, ...schedule, ...given })
 `
 
 /** Runs it up to its end, and returns its exit status and what it has printed. */
@@ -49,7 +50,7 @@ const databases: [string, () => Promise<string>][] = [
   ['MariaDB', sharedMysqlUrl],
 ]
 for (const [where, fresh] of databases) {
-  test(`${where}: a worker that only makes a queue or map runs if it gives a schedule`, async () => {
+  test(`${where}: a worker that only makes a queue or map lives if it has a schedule`, async () => {
     const url = await fresh()
     const { database } = openDatabase(url)
     const queue = new ExportQueue<string, number>({

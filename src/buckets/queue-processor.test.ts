@@ -49,7 +49,7 @@ test('close() resolves when the run under way has ended and its lease is given b
   await database.close()
 })
 
-test('while a call never settles the other entries come, and the log and a metric say so', async () => {
+test('while a call never settles the other entries come, and log and metric say so', async () => {
   const clock = new ManualClock(0)
   const database = sqlite(':memory:')
   const [came, logger] = [new Set<string>(), keptLog()]

@@ -94,7 +94,7 @@ export class Queue<K, V> {
     this.#waiting.add(own instanceof Promise ? await own : own, rows)
   }
 
-  /** Returns `tx`. @throws TypeError for anything but a transaction of its database; DatabaseError */
+  /** Returns `tx`. @throws TypeError unless it is a transaction of the database; DatabaseError */
   async own(tx: unknown): Promise<Transaction> {
     return this.#transactions.check(tx)
   }

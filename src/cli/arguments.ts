@@ -32,6 +32,7 @@ export type Command =
   | { readonly command: 'status'; readonly options: StatusOptions }
   | { readonly command: 'doctor'; readonly options: DoctorOptions }
   | { readonly command: 'quarantine'; readonly options: QuarantineOptions }
+  | { readonly command: 'parked'; readonly options: ParkedOptions }
   | { readonly command: 'export'; readonly options: ExportOptions }
   | { readonly command: 'remove-value'; readonly options: RemoveValueOptions }
 
@@ -74,11 +75,24 @@ export interface QuarantineOptions {
   readonly action: QuarantineAction
 }
 
-/** Action, and the frames that it applies to. */
-export type QuarantineAction =
+/** Action, and what it applies to. */
+type Action<Id, Verb> =
   | { readonly verb: 'list' }
-  | { readonly verb: 'show'; readonly id: number }
-  | { readonly verb: 'retry' | 'drop'; readonly ids: readonly number[] | 'all' }
+  | { readonly verb: 'show'; readonly id: Id }
+  | { readonly verb: Verb; readonly ids: readonly Id[] | 'all' }
+
+/** Ids of frames. */
+export type QuarantineAction = Action<number, 'retry' | 'drop'>
+
+export interface ParkedOptions {
+  readonly database: string | undefined
+  readonly name: string | undefined
+  readonly json: boolean
+  readonly action: ParkedAction
+}
+
+/** Ids such as `update-12` and `entry-7`. */
+export type ParkedAction = Action<string, 'retry' | 'skip'>
 
 export interface ExportOptions {
   readonly database: string | undefined
@@ -125,6 +139,7 @@ export const FLAGS = {
   status: ['name', 'watch', 'json'],
   doctor: ['cache', 'json'],
   quarantine: ['name', 'json'],
+  parked: ['name', 'json'],
   certificate: ['name', 'json'],
   export: ['from', 'to', 'format', 'name', 'by', 'top', 'n'],
   'remove-value': ['dimension', 'value', 'name'],
@@ -157,6 +172,8 @@ const OWN = {
   dimension: string,
   value: string,
 } satisfies Readonly<Record<Flag, typeof string | typeof boolean>>
+/** Commands that take more than flags. */
+const TAKES_WORDS: readonly string[] = ['certificate', 'quarantine', 'parked']
 const COMMANDS = Object.keys(FLAGS).join(', ')
 
 /** Returns the format of the log, `text` by default. Needed before anything else is read. */
@@ -176,7 +193,7 @@ export function commandOf(args: readonly string[]): Command {
   const [command, ...more] = positionals
   if (command === undefined) throw new UsageError(`a command is missing: ${COMMANDS}`)
   if (!isCommand(command)) throw noSuchCommand(command)
-  if (more.length > 0 && command !== 'certificate' && command !== 'quarantine') {
+  if (more.length > 0 && !TAKES_WORDS.includes(command)) {
     throw new UsageError(`${command} takes flags only, and something else is behind it`)
   }
   const taken: readonly string[] = FLAGS[command]
@@ -191,7 +208,9 @@ export function commandOf(args: readonly string[]): Command {
     case 'doctor':
       return { command, options: { database, cache, json } }
     case 'quarantine':
-      return { command, options: { database, name, json, action: actionOf(more) } }
+      return { command, options: { database, name, json, action: quarantineAction(more) } }
+    case 'parked':
+      return { command, options: { database, name, json, action: parkedAction(more) } }
     case 'certificate':
       return { command, options: { database, name, json, day: dayOf(more) } }
     case 'export': {
@@ -245,29 +264,44 @@ function collectModule(
   return { command: 'collect-module', module, collect, listen }
 }
 
-const ACTIONS = 'list, show <id>, retry <id…> or retry all, drop <id…> or drop all'
 const MAX_IDS = 1_000
 
 /** @throws UsageError */
-function actionOf([verb, ...words]: readonly string[]): QuarantineAction {
-  const [first, ...others] = words
-  if (verb === 'list' && first === undefined) return { verb }
-  if (verb === 'show' && first !== undefined && others.length === 0) {
-    return { verb, id: idOf(first) }
-  }
-  if ((verb === 'retry' || verb === 'drop') && first !== undefined) {
-    if (first === 'all' && others.length === 0) return { verb, ids: 'all' }
-    if (words.length > MAX_IDS) throw new UsageError(`quarantine takes ${MAX_IDS} ids at most`)
-    return { verb, ids: [...new Set(words.map(idOf))] }
-  }
-  throw new UsageError(`quarantine wants ${ACTIONS}`)
+function quarantineAction(words: readonly string[]): QuarantineAction {
+  return actionOf('quarantine', ['retry', 'drop'], words, (text) => {
+    if (/^[1-9]\d{0,14}$/.test(text)) return Number(text)
+    throw new UsageError('quarantine wants ids, whole numbers as its list has them')
+  })
 }
 
-function idOf(text: string): number {
-  if (!/^[1-9]\d{0,14}$/.test(text)) {
-    throw new UsageError('quarantine wants ids, whole numbers as its list has them')
+/** @throws UsageError */
+function parkedAction(words: readonly string[]): ParkedAction {
+  return actionOf('parked', ['retry', 'skip'], words, (text) => {
+    if (/^(?:update|entry)-[1-9]\d{0,14}$/.test(text)) return text
+    throw new UsageError('parked wants ids such as update-12 or entry-7, as its list has them')
+  })
+}
+
+/** @throws UsageError */
+function actionOf<Id, Verb extends string>(
+  command: string,
+  verbs: readonly Verb[],
+  [word, ...words]: readonly string[],
+  idOf: (text: string) => Id,
+): Action<Id, Verb> {
+  const [first, ...others] = words
+  if (word === 'list' && first === undefined) return { verb: word }
+  if (word === 'show' && first !== undefined && others.length === 0) {
+    return { verb: word, id: idOf(first) }
   }
-  return Number(text)
+  const verb = verbs.find((known) => known === word)
+  if (verb !== undefined && first !== undefined) {
+    if (first === 'all' && others.length === 0) return { verb, ids: 'all' }
+    if (words.length > MAX_IDS) throw new UsageError(`${command} takes ${MAX_IDS} ids at most`)
+    return { verb, ids: [...new Set(words.map(idOf))] }
+  }
+  const more = verbs.map((known) => `${known} <id…> or ${known} all`)
+  throw new UsageError(`${command} wants ${['list', 'show <id>', ...more].join(', ')}`)
 }
 
 /** Repeats what resembles a command. The rest may be a URL with a password. */

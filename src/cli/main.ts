@@ -12,6 +12,7 @@ import { collectModule } from './collect-module.js'
 import { doctor } from './doctor/doctor.js'
 import { exportSums } from './export.js'
 import { type CommandLog, commandLog } from './log.js'
+import { parked } from './parked.js'
 import { quarantine } from './quarantine.js'
 import { removeOneValue } from './remove-value.js'
 import { status } from './status.js'
@@ -79,6 +80,8 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
       return doctor(asked.options, log, print, signalled())
     case 'quarantine':
       return quarantine(asked.options, log, print)
+    case 'parked':
+      return parked(asked.options, log, print)
     case 'certificate':
       return (await printCertificate(asked.options, log, process.stdout)) ? 0 : FOUND
     case 'export':

@@ -11,7 +11,7 @@ import {
 import { RowsError } from '../wide-cache/ledger/rows.js'
 import type { CommandLog } from './log.js'
 import { type FrameKind, kindOfFrame } from './row-kinds.js'
-import { counted, table } from './table.js'
+import { counted, isoOf, table } from './table.js'
 
 /** Frames that are listed. */
 const MAX_LISTED = 1_000
@@ -103,12 +103,6 @@ function shown({
     reason: reason || 'bytes that are no frame of its kind',
     since: isoOf(createdAt),
   }
-}
-
-/** Without milliseconds; what is no time of a database is shown as it is. */
-function isoOf(ms: number): string {
-  const date = new Date(ms)
-  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace(/\.\d+Z$/, 'Z')
 }
 
 /** Message about a frame that is not in quarantine. */

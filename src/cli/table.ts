@@ -36,6 +36,12 @@ export function counted(count: number, what?: string): string {
   return what === undefined ? number : `${number} ${what}${count === 1 ? '' : 's'}`
 }
 
+/** A moment without milliseconds; what is no time of a database is shown as it is. */
+export function isoOf(ms: number): string {
+  const date = new Date(ms)
+  return Number.isNaN(date.getTime()) ? String(ms) : date.toISOString().replace(/\.\d+Z$/, 'Z')
+}
+
 function cut(line: string): string {
   return line.length > MAX_LINE ? `${line.slice(0, MAX_LINE - 1)}…` : line
 }

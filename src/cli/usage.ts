@@ -8,6 +8,9 @@ Commands:
   doctor    looks for what is wrong with servers, tables, rights and clocks, and says what to do
   quarantine list | show <id> | retry <id…|all> | drop <id…|all>
             shows the frames that the database has refused, commits them after all, or gives them up
+  parked list | show <id> | retry <id…|all> | skip <id…|all>
+            shows the updates of maps and the entries of export queues that fail again and again,
+            has them tried again, or gives them up
   certificate  prints the figures of a UTC day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
@@ -51,6 +54,10 @@ Flags of doctor:
 
 Flags of quarantine. Retried rows are committed once; dropped ones count as lost from then on:
   --name <name>               only frames of this: the name of an activity, or hits.<name>
+  --json                      prints what it finds or does as JSON
+
+Flags of parked. What is skipped is gone:
+  --name <name>               only this: the id of a map or an export queue, or hits.<name>
   --json                      prints what it finds or does as JSON
 
 Flags of certificate. The day comes before them, as 2026-05-17 (default: today, in UTC):

@@ -565,8 +565,8 @@ export function mapSuite(under: MapUnderTest): void {
       ],
     )
     assert.deepEqual(logger.lines, [
-      'wide-cache: map "sums" has set 2 updates aside that combine has not taken; see the ' +
-        'table collision_free_map_parked',
+      'wide-cache: map "sums" has set 2 updates aside that combine has not taken; run ' +
+        'wide-cache parked list --name sums',
     ])
     await map.update([['bad', 2]])
     await map.process()

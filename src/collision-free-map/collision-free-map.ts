@@ -145,8 +145,8 @@ export class MapOfParts<K, V> extends QueueProcessor {
   /**
    * Returns the number of parked updates, whenever they were parked. Updates are parked if
    * `combine` throws for them, or returns what the codec refuses. They stay in the table
-   * `collision_free_map_parked`, with the error, until you delete them or put them back into the
-   * queue.
+   * `collision_free_map_parked`, with the error, until the command `wide-cache parked` retries or
+   * skips them.
    */
   parked(): Promise<number> {
     return this.#queue.connections.run(() => this.#parked())

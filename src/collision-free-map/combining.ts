@@ -8,6 +8,7 @@
 import type { Calls } from '../buckets/calls.js'
 import { HASHES } from '../buckets/encoding.js'
 import type { Queue } from '../buckets/queue.js'
+import { reasonOf } from '../buckets/reason.js'
 import { bytesOf, type Encoded } from '../buckets/statements.js'
 import { deleteRows, listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
@@ -17,8 +18,6 @@ import type { Change, CollisionFreeMapOptions } from './options.js'
 
 /** Queued updates a processor holds at once. */
 export const UPDATES_A_PORTION = 2_000
-/** Longest reason kept with a parked update, in characters. */
-const MAX_REASON = 500
 
 const QUEUE = 'collision_free_map_queue'
 const PARKED = table(
@@ -97,7 +96,7 @@ export class Combining<K, V> {
         logger.warn(
           'parked',
           `wide-cache: map "${id}" has set ${parked} updates aside that combine has not ` +
-            'taken; see the table collision_free_map_parked',
+            `taken; run wide-cache parked list --name ${id}`,
         )
       }
       sum += taken
@@ -253,11 +252,7 @@ export class Combining<K, V> {
 
   /** Sets updates aside. Returns how many. */
   async #park(tx: Transaction, updates: readonly Update[], error: unknown): Promise<number> {
-    const reason = (
-      error instanceof Error
-        ? `${error.name}: ${error.message}`
-        : 'combine has thrown something that is no Error'
-    ).slice(0, MAX_REASON)
+    const reason = reasonOf(error, 'combine')
     const now = await tx.now()
     await PARKED.insert(
       tx,

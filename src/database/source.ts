@@ -6,15 +6,15 @@ import type { Database } from './database.js'
 
 const sources = new WeakMap<object, Database>()
 
-/** Records that `made` comes from `database`; a database that makes its transactions, from itself. */
+/** Records where `made` comes from. A database that makes its transactions comes from itself. */
 export function comesFrom<T extends object>(made: T, database: Database): T {
   sources.set(made, database)
   return made
 }
 
 /**
- * Returns the database of the package that `made` comes from. `undefined`: that is not known, such as
- * for a database of the user's own.
+ * Returns the database of the package that `made` comes from. `undefined`: that is not known, such
+ * as for a database of the user's own.
  */
 export function sourceOf(made: object): Database | undefined {
   for (let at = made; ;) {

@@ -68,8 +68,8 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
  * - No two processors export one bucket at the same time. The exception: a processor that is paused
  *   for more than 10 s while its exporter is at work, or is without the database for as long, can
  *   be overtaken. After that, repeats of old versions may come.
- * - If the exporter fails, or takes longer than `timeoutMs`, its bucket rests (1 s, doubled each time,
- *   up to 5 min, in all processes), the others do not.
+ * - If the exporter fails, or takes longer than `timeoutMs`, its bucket rests (1 s, doubled each
+ *   time, up to 5 min, in all processes), the others do not.
  *
  * @example
  * ```js

@@ -1,24 +1,25 @@
 /**
  * One bucket's queued entries reach the exporter, in batches of three steps: a transaction takes a
  * lease and gives the entries their versions, the exporter gets them, and another transaction
- * deletes them and ends the lease.
+ * deletes them and ends the lease. After each failure the next batch is smaller, so that in the end
+ * a single entry stands for the failure, and those before it have come.
  */
 import assert from 'node:assert/strict'
 import type { Calls } from '../buckets/calls.js'
 import type { Queue } from '../buckets/queue.js'
+import { reasonOf } from '../buckets/reason.js'
 import { bytesOf } from '../buckets/statements.js'
 import { deleteRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { updateByIds } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { Leases } from './leases.js'
+import { entriesAfter } from './failing-entries.js'
+import { type Lease, Leases } from './leases.js'
 import type { ExportEntry, ExportQueueOptions } from './options.js'
 
 const ENTRIES = 'export_queue_entries'
 const VERSIONS = table('export_queue_versions', ['queue'], ['last_version', 'add'])
 
-/** Entries of one call of the exporter. */
-const ENTRIES_A_BATCH = 500
 /**
  * Batches of one bucket in one `process()`, so that busy writers do not keep it from the other
  * buckets.
@@ -35,7 +36,7 @@ interface Queued {
 }
 
 interface Batch {
-  readonly holder: Buffer
+  readonly lease: Lease
   readonly entries: readonly Queued[]
 }
 
@@ -63,7 +64,7 @@ export class Exporting<K, V> {
       await this.#export(batch)
       if (!(await this.#queue.database.retriedTransaction((tx) => this.#remove(tx, batch)))) break
       sum += batch.entries.length
-      if (batch.entries.length < ENTRIES_A_BATCH) break
+      if (batch.entries.length < entriesAfter(batch.lease.failures)) break
     }
     return sum
   }
@@ -75,12 +76,12 @@ export class Exporting<K, V> {
   async #take(tx: Transaction, bucket: number): Promise<Batch | undefined> {
     const range = await this.#queue.buckets.lock(tx, bucket)
     if (!range) return undefined
-    const holder = await this.#leases.take(tx, range)
-    if (!holder) return undefined
+    const lease = await this.#leases.take(tx, range)
+    if (!lease) return undefined
     // Versions given before come first, so that a key's entries never overtake each other.
     const { rows } = await tx.query(
       `SELECT id, entry_key, entry_value, version FROM ${ENTRIES} WHERE queue = ? ` +
-        `AND hash BETWEEN ? AND ? ORDER BY hash, version, id LIMIT ${ENTRIES_A_BATCH}`,
+        `AND hash BETWEEN ? AND ? ORDER BY hash, version, id LIMIT ${entriesAfter(lease.failures)}`,
       [this.#queue.id, range.first, range.last],
     )
     const entries = rows.map((row): Queued => ({
@@ -90,14 +91,14 @@ export class Exporting<K, V> {
       version: Number(row['version']),
     }))
     if (entries.length === 0) {
-      await this.#leases.end(tx, holder)
+      await this.#leases.end(tx, lease.holder)
       return undefined
     }
     await this.#giveVersions(
       tx,
       entries.filter(({ version }) => version === NO_VERSION),
     )
-    return { holder, entries }
+    return { lease, entries }
   }
 
   async #giveVersions(tx: Transaction, entries: readonly Queued[]): Promise<void> {
@@ -123,7 +124,7 @@ export class Exporting<K, V> {
     ])
   }
 
-  async #export({ holder, entries }: Batch): Promise<void> {
+  async #export({ lease: { holder, failures }, entries }: Batch): Promise<void> {
     const byKey = new Map<string, ExportEntry<K, V>[]>()
     try {
       for (const { key, value, version } of entries) {
@@ -142,17 +143,29 @@ export class Exporting<K, V> {
       )
     } catch (error) {
       // If even that fails, the lease runs out by itself.
-      await this.#leases.rest(holder).catch(() => undefined)
+      await this.#leases.rest(holder, reasonOf(error, 'exporter')).catch(() => undefined)
+      const [first, second] = entries
+      if (failures > 0 && first && !second) this.#warnOf(first)
       throw error
     }
+  }
+
+  #warnOf({ id }: Queued): void {
+    const { logger, id: queue } = this.#queue
+    logger.warn(
+      'entry',
+      `wide-cache: the export queue "${queue}" has failed again at a single entry, and others ` +
+        `wait behind it; run wide-cache parked show entry-${id}, then correct the exporter or ` +
+        'skip the entry',
+    )
   }
 
   /**
    * Deletes what has been exported, unless the lease was lost: then it is exported again, with the
    * same versions.
    */
-  async #remove(tx: Transaction, { holder, entries }: Batch): Promise<boolean> {
-    if (!(await this.#leases.end(tx, holder))) return false
+  async #remove(tx: Transaction, { lease, entries }: Batch): Promise<boolean> {
+    if (!(await this.#leases.end(tx, lease.holder))) return false
     await deleteRows(
       tx,
       ENTRIES,

@@ -20,7 +20,15 @@ const LEASES = table(
   'last_hash',
   'held_until',
   'failures',
+  'failed_at',
+  'reason',
 )
+
+/** The right to export a range, and how often that has failed in a row. */
+export interface Lease {
+  readonly holder: Buffer
+  readonly failures: number
+}
 
 /** After the death of a process its bucket rests so long. */
 const LEASE_MS = 10_000
@@ -43,14 +51,13 @@ export class Leases {
    * A lease on this range, whose bucket is locked; `undefined` while there is another one on any
    * part of it.
    */
-  async take(tx: Transaction, { first, last }: HashRange): Promise<Buffer | undefined> {
+  async take(tx: Transaction, { first, last }: HashRange): Promise<Lease | undefined> {
     const now = await tx.now()
     const { rows } = await tx.query(
-      'SELECT holder, failures FROM export_queue_leases ' +
-        'WHERE queue = ? AND first_hash <= ? AND last_hash >= ?',
+      'SELECT holder, failures, failed_at, reason FROM export_queue_leases ' +
+        'WHERE queue = ? AND first_hash <= ? AND last_hash >= ? ORDER BY failures',
       [this.#queue, last, first],
     )
-    let failures = 0
     for (const row of rows) {
       const { affectedRows } = await tx.query(
         'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ? AND held_until <= ?',
@@ -58,11 +65,15 @@ export class Leases {
       )
       // It holds still, or again.
       if (affectedRows === 0) return undefined
-      failures = Math.max(failures, Number(row['failures']))
     }
+    const worst = rows.at(-1)
+    const failures = Number(worst?.['failures'] ?? 0)
     const holder = this.#environment.newId()
-    await LEASES.insert(tx, [[this.#queue, holder, first, last, now + LEASE_MS, failures]])
-    return holder
+    const { failed_at: failedAt = null, reason = null } = worst ?? {}
+    await LEASES.insert(tx, [
+      [this.#queue, holder, first, last, now + LEASE_MS, failures, failedAt, reason],
+    ])
+    return { holder, failures }
   }
 
   /** Renews the lease while `work` is under way. `lost` is aborted when another one has it. */
@@ -103,7 +114,7 @@ export class Leases {
    * Lets the range rest: a second after the first failure, twice as long after each further one, at
    * most five minutes.
    */
-  async rest(holder: Buffer): Promise<void> {
+  async rest(holder: Buffer, reason: string): Promise<void> {
     await this.#database.retriedTransaction(async (tx) => {
       const {
         rows: [row],
@@ -113,11 +124,12 @@ export class Leases {
       )
       if (!row) return
       const failures = Number(row['failures'])
-      const until = (await tx.now()) + Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
+      const now = await tx.now()
+      const until = now + Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
       await tx.query(
-        'UPDATE export_queue_leases SET held_until = ?, failures = ? ' +
-          'WHERE queue = ? AND holder = ?',
-        [until, failures + 1, this.#queue, holder],
+        'UPDATE export_queue_leases SET held_until = ?, failures = ?, resting = 1, ' +
+          'failed_at = ?, reason = ? WHERE queue = ? AND holder = ?',
+        [until, failures + 1, now, reason, this.#queue, holder],
       )
     })
   }

@@ -17,9 +17,10 @@ function leasesOf(orders: Orders, process: string): Leases {
 }
 
 /** Takes a lease on the ports of a process. */
-function take(orders: Orders, process: string): Promise<Buffer | undefined> {
+async function take(orders: Orders, process: string): Promise<Buffer | undefined> {
   const { database } = orders.actor(process)
-  return database.transaction((tx) => leasesOf(orders, process).take(tx, RANGE))
+  const lease = await database.transaction((tx) => leasesOf(orders, process).take(tx, RANGE))
+  return lease?.holder
 }
 
 test('a lease that has run out is taken once, or renewed', async () => {
@@ -51,7 +52,7 @@ test('a lease ends, or rests, though a renewal is under way', async () => {
     await orders.together({
       holder: async () => {
         await own.during(holder, () => sleep(clock, RENEWED_AFTER_MS))
-        await own.rest(holder)
+        await own.rest(holder, 'fails')
       },
     })
     const rested = await orders.actor('holder').database.now()
@@ -92,7 +93,7 @@ test('a holder that has lost its lease lets no range rest', async () => {
     orders.look('UPDATE export_queue_leases SET held_until = 0')
     let next: Buffer | undefined
     await orders.together({
-      holder: () => leasesOf(orders, 'holder').rest(holder),
+      holder: () => leasesOf(orders, 'holder').rest(holder, 'fails'),
       other: async () => void (next = await take(orders, 'other')),
     })
     const [row] = orders.look('SELECT holder, failures FROM export_queue_leases')

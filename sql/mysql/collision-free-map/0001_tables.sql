@@ -80,6 +80,7 @@ CREATE TABLE IF NOT EXISTS export_queue_entries (
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- Hashes that nobody else may export until a time: their exporter is at work, or has failed and rests.
+-- How often it has failed in a row, when last, and why.
 CREATE TABLE IF NOT EXISTS export_queue_leases (
   queue VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   holder BINARY(16) NOT NULL,
@@ -87,6 +88,9 @@ CREATE TABLE IF NOT EXISTS export_queue_leases (
   last_hash BIGINT NOT NULL,
   held_until BIGINT NOT NULL,
   failures INT NOT NULL,
+  resting TINYINT NOT NULL DEFAULT 0,
+  failed_at BIGINT NULL,
+  reason VARCHAR(500) CHARACTER SET utf8mb4 NULL,
   PRIMARY KEY (queue, holder)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

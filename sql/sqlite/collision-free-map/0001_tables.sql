@@ -78,6 +78,7 @@ CREATE TABLE IF NOT EXISTS export_queue_entries (
 CREATE INDEX IF NOT EXISTS export_queue_entries_hash ON export_queue_entries (queue, hash, version);
 
 -- Hashes that nobody else may export until a time: their exporter is at work, or has failed and rests.
+-- How often it has failed in a row, when last, and why.
 CREATE TABLE IF NOT EXISTS export_queue_leases (
   queue TEXT NOT NULL,
   holder BLOB NOT NULL,
@@ -85,6 +86,9 @@ CREATE TABLE IF NOT EXISTS export_queue_leases (
   last_hash INTEGER NOT NULL,
   held_until INTEGER NOT NULL,
   failures INTEGER NOT NULL,
+  resting INTEGER NOT NULL DEFAULT 0,
+  failed_at INTEGER NULL,
+  reason TEXT NULL,
   PRIMARY KEY (queue, holder)
 ) WITHOUT ROWID;
 

@@ -1,0 +1,47 @@
+/** What a map or an export queue cannot process by itself, as an operator sees it. */
+
+/** A parked update, or the first entry of a batch that the exporter has failed at. */
+export interface Parked {
+  readonly kind: 'update' | 'entry'
+  readonly id: number
+  /** The id of the map or export queue. */
+  readonly name: string
+  /** Times that it has failed in a row. */
+  readonly failures: number
+  /** Entries that the last failure was about, itself included. 1: it is this one. */
+  readonly entries: number
+  /** Milliseconds since the Unix epoch, by the database's clock. */
+  readonly failedAt: number
+  readonly reason: string
+  readonly key: Buffer
+  readonly value: Buffer
+}
+
+/** Which of them are asked for, in ascending order of their ids. */
+export interface ParkedQuery {
+  readonly name?: string | undefined
+  readonly id?: number | undefined
+  readonly limit: number
+}
+
+/** What an operator may do with one. Each returns why it was not done, or `undefined`. */
+export interface ParkedActions {
+  /** Has it processed again. */
+  retry(parked: Parked): Promise<string | undefined>
+  /** Removes it for good. */
+  skip(parked: Parked): Promise<string | undefined>
+}
+
+/** The condition and the values of a query. */
+export function whereParked(
+  nameColumn: string,
+  idColumn: string,
+  { name, id }: ParkedQuery,
+): readonly [sql: string, values: readonly (string | number)[]] {
+  const conditions = [
+    ...(name === undefined ? [] : [`${nameColumn} = ?`]),
+    ...(id === undefined ? [] : [`${idColumn} = ?`]),
+  ]
+  const values = [name, id].filter((value) => value !== undefined)
+  return [conditions.length > 0 ? conditions.join(' AND ') : '1 = 1', values]
+}

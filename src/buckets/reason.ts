@@ -1,0 +1,11 @@
+/** Longest reason kept in a table, in characters. */
+const MAX_REASON = 500
+
+/** Why a function of the user has failed, for a table and an operator. */
+export function reasonOf(error: unknown, what: string): string {
+  const text =
+    error instanceof Error
+      ? `${error.name}: ${error.message}`
+      : `${what} has thrown something that is no Error`
+  return text.slice(0, MAX_REASON)
+}

@@ -1,0 +1,229 @@
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
+import type { Database } from '../database/database.js'
+import { openDatabase } from '../database/open.js'
+import { ExportQueue } from '../export-queue/export-queue.js'
+import { keptLog, type KeptLog } from '../support/kept-log.fixture.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
+import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import type { ParkedAction } from './arguments.js'
+import { parked } from './parked.js'
+
+const folder = temporaryFolder('parked')
+after(() => removeFolder(folder))
+
+interface World {
+  readonly database: Database
+  readonly map: CollisionFreeMap<string, number>
+  readonly queue: ExportQueue<string, number>
+  readonly log: KeptLog
+  /** Keys that `combine` and `exporter` fail at. */
+  readonly bad: Set<string>
+  readonly exported: string[]
+  /** Runs the command: its status, what it prints, and what it logs. */
+  run(action: ParkedAction, flags?: { name?: string; json?: boolean }): Promise<Ran>
+  /** Has the queue fail until one entry is left that it fails at. */
+  failUpToOne(): Promise<void>
+}
+
+interface Ran {
+  readonly status: number
+  readonly printed: string
+  readonly lines: readonly string[]
+}
+
+let files = 0
+const databases: [string, () => Promise<string>][] = [
+  ['SQLite', async () => `sqlite:${join(folder, `${files++}.db`)}`],
+  ['MariaDB', sharedMysqlUrl],
+]
+
+function each(name: string, body: (world: World) => Promise<void>): void {
+  for (const [where, fresh] of databases) {
+    test(`${where}: ${name}`, async () => {
+      const url = await fresh()
+      const { database } = openDatabase(url)
+      const [log, bad, exported] = [keptLog(), new Set<string>(), [] as string[]]
+      const common = { database, every: false, buckets: 1, logger: log } as const
+      const fail = (key: string): void => {
+        if (bad.has(key)) throw new Error(`not ${key}\u001b[31m`)
+      }
+      const map = new CollisionFreeMap<string, number>({
+        ...common,
+        id: 'stock',
+        combine(key, current = 0, updates) {
+          fail(key)
+          return updates.reduce((sum, n) => sum + n, current)
+        },
+      })
+      const queue = new ExportQueue<string, number>({
+        ...common,
+        id: 'prices',
+        exporter(entries) {
+          for (const { key } of entries) fail(key)
+          exported.push(...entries.map(({ key }) => key))
+        },
+      })
+      const world: World = {
+        database,
+        map,
+        queue,
+        log,
+        bad,
+        exported,
+        async run(action, { name, json = false } = {}) {
+          const { lines, ...log } = keptLog()
+          let printed = ''
+          const options = { database: url, name, json, action }
+          const status = await parked(options, { lines, ...log } as never, (text) => {
+            printed += text
+          })
+          return { status, printed, lines }
+        },
+        async failUpToOne() {
+          const failures = async (): Promise<number> => {
+            const { rows } = await database.query('SELECT failures FROM export_queue_leases')
+            return Number(rows[0]?.['failures'] ?? 0)
+          }
+          for (let tries = 0; (await failures()) < 5; tries++) {
+            assert(tries < 100, 'it comes down to one')
+            await queue.process().catch(() => undefined)
+            await database.query('UPDATE export_queue_leases SET held_until = 0')
+          }
+        },
+      }
+      try {
+        await Promise.all([map.migrate(), queue.migrate()])
+        await body(world)
+      } finally {
+        await Promise.all([map.close(), queue.close()])
+        await database.close()
+      }
+    })
+  }
+}
+
+const LIST: ParkedAction = { verb: 'list' }
+
+async function listed(world: World, name?: string): Promise<Record<string, unknown>[]> {
+  const { status, printed } = await world.run(LIST, { json: true, ...(name && { name }) })
+  assert.equal(status, 0)
+  return JSON.parse(printed) as Record<string, unknown>[]
+}
+
+/** 300 entries, of which the 200th fails. */
+async function poisoned({ database, queue, bad, ...world }: World): Promise<void> {
+  bad.add('k199')
+  await database.transaction(async (tx) => {
+    for (let i = 0; i < 300; i++) await queue.add(`k${i}`, i, tx)
+  })
+  await world.failUpToOne()
+}
+
+each('a poison entry is found among others, shown, and skipped', async (world) => {
+  const { run, queue, exported, database, log } = world
+  await poisoned(world)
+  const [one, ...others] = await listed(world)
+  assert.deepEqual(others, [])
+  const { id } = one as { id: string }
+  assert.match(id, /^entry-\d+$/)
+  assert.deepEqual(
+    [one!['name'], one!['failures'], one!['entries'], one!['reason']],
+    ['prices', 5, 1, 'Error: not k199\u001b[31m'],
+  )
+  assert.match(
+    log.lines.join('\n'),
+    new RegExp(
+      `"prices" has failed again at a single entry, .* run wide-cache parked show ${id}, `,
+    ),
+  )
+  const shown = await run({ verb: 'show', id })
+  assert.match(shown.printed, /^key: "k199"\nvalue: 199\n$/m)
+  assert(!shown.printed.includes('\u001b'), 'nothing that a terminal obeys')
+  // All that come before it in the order of hashes have come.
+  assert(!exported.includes('k199') && new Set(exported).size === exported.length)
+  assert.deepEqual(await run({ verb: 'skip', ids: [id] }), {
+    status: 0,
+    printed: '',
+    lines: ['wide-cache: skipped 1 of what is parked'],
+  })
+  await queue.process()
+  assert.equal(new Set(exported).size, 299)
+  assert.equal(exported.length, 299)
+  assert.deepEqual((await database.query('SELECT * FROM export_queue_entries')).rows, [])
+  assert.deepEqual((await database.query('SELECT * FROM export_queue_leases')).rows, [])
+  assert.deepEqual((await run(LIST)).lines, ['wide-cache: nothing is parked'])
+  const again = await run({ verb: 'skip', ids: [id] }, { json: true })
+  assert.deepEqual(
+    [again.status, JSON.parse(again.printed)],
+    [1, { skipped: { done: 0, refused: [{ id, reason: 'it is not parked' }] } }],
+  )
+})
+
+each('an entry is tried again at once, and not skipped before it is known', async (world) => {
+  const { run, queue, bad, exported, database } = world
+  bad.add('b')
+  await database.transaction(async (tx) => {
+    for (const key of ['a', 'b']) await queue.add(key, 1, tx)
+  })
+  await assert.rejects(queue.process(), /not b/)
+  const [one] = await listed(world, 'prices')
+  const { id } = one as { id: string }
+  const early = await run({ verb: 'skip', ids: [id] })
+  assert.equal(early.status, 1)
+  assert.match(early.lines[1]!, new RegExp(`${id} stays as it is: the last call had 2 entries`))
+  bad.clear()
+  assert.equal(await queue.process(), 0, 'it rests')
+  assert.equal((await run({ verb: 'retry', ids: 'all' })).status, 0)
+  assert.equal(await queue.process(), 2)
+  assert.deepEqual(exported.toSorted(), ['a', 'b'])
+})
+
+each('an entry whose exporter is at work is left to it', async (world) => {
+  const { run, queue, bad, database } = world
+  bad.add('b')
+  await database.transaction((tx) => queue.add('b', 1, tx))
+  await assert.rejects(queue.process(), /not b/)
+  const [one] = await listed(world)
+  const { id } = one as { id: string }
+  await database.query('UPDATE export_queue_leases SET resting = 0')
+  const { status, lines } = await run({ verb: 'retry', ids: [id] })
+  assert.equal(status, 1)
+  assert.match(lines[1]!, /the exporter is at work at it/)
+  const { rows } = await database.query('SELECT held_until FROM export_queue_leases')
+  assert(Number(rows[0]?.['held_until']) > 0, 'its lease is not taken away')
+})
+
+each('parked updates are listed, shown, queued again and skipped', async (world) => {
+  const { run, map, bad, log } = world
+  bad.add('apples').add('pears')
+  await map.update([
+    ['apples', 1],
+    ['pears', 2],
+    ['plums', 4],
+  ])
+  await map.process()
+  assert.deepEqual(log.lines, [
+    'wide-cache: map "stock" has set 2 updates aside that combine has not taken; run wide-cache ' +
+      'parked list --name stock',
+  ])
+  const found = await listed(world, 'stock')
+  assert.deepEqual(
+    found.map(({ name, failures, entries, reason }) => [name, failures, entries, reason]),
+    ['apples', 'pears'].map((key) => ['stock', 1, 1, `Error: not ${key}\u001b[31m`]),
+  )
+  const [apples, pears] = found.map(({ id }) => String(id)) as [string, string]
+  assert.match((await run(LIST)).printed, /^ID +NAME +FAILED +OF +LAST +REASON\nupdate-\d+ +stock /)
+  assert.match((await run({ verb: 'show', id: pears })).printed, /^key: "pears"\nvalue: 2\n$/m)
+  await assert.rejects(run({ verb: 'show', id: 'update-999999999' }), /is not parked$/)
+  await assert.rejects(run(LIST, { name: 'typo' }), /names of this database: prices, stock$/)
+  bad.clear()
+  assert.equal((await run({ verb: 'retry', ids: [apples] }, { name: 'stock' })).status, 0)
+  assert.equal((await run({ verb: 'skip', ids: [pears] })).status, 0)
+  assert.equal((await run({ verb: 'retry', ids: [pears] })).status, 1)
+  assert.equal(await map.parked(), 0)
+  await map.process()
+  assert.deepEqual([await map.get('apples'), await map.get('pears')], [1, undefined])
+})

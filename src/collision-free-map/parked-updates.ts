@@ -1,0 +1,55 @@
+/** Updates that `combine` has not taken: listed, queued again, or given up. */
+import {
+  type Parked,
+  type ParkedActions,
+  type ParkedQuery,
+  whereParked,
+} from '../buckets/parked.js'
+import { bytesOf } from '../buckets/statements.js'
+import type { Database, Queryable } from '../database/database.js'
+import { forUpdate } from '../database/dialect.js'
+import { table } from '../database/table.js'
+
+const PARKED = 'collision_free_map_parked'
+const QUEUE = table('collision_free_map_queue', ['map', 'hash', 'map_key', 'map_value'])
+
+export async function parkedUpdates(database: Queryable, query: ParkedQuery): Promise<Parked[]> {
+  const [where, values] = whereParked('map', 'id', query)
+  const { rows } = await database.query(
+    `SELECT id, map, map_key, map_value, reason, parked_at FROM ${PARKED} ` +
+      `WHERE ${where} ORDER BY id LIMIT ?`,
+    [...values, query.limit],
+  )
+  return rows.map((row) => ({
+    kind: 'update',
+    id: Number(row['id']),
+    name: String(row['map']),
+    failures: 1,
+    entries: 1,
+    failedAt: Number(row['parked_at']),
+    reason: String(row['reason']),
+    key: bytesOf(row, 'map_key'),
+    value: bytesOf(row, 'map_value'),
+  }))
+}
+
+export function parkedUpdateActions(database: Database): ParkedActions {
+  /** Takes it out of the table. `again`: queues it, behind what is queued by now. */
+  const remove = (parked: Parked, again: boolean): Promise<string | undefined> =>
+    database.transaction(async (tx) => {
+      const place = [parked.name, parked.id]
+      const {
+        rows: [row],
+      } = await tx.query(
+        `SELECT hash FROM ${PARKED} WHERE map = ? AND id = ?${forUpdate(tx.dialect)}`,
+        place,
+      )
+      if (!row) return 'it is no longer there'
+      if (again) {
+        await QUEUE.insert(tx, [[parked.name, Number(row['hash']), parked.key, parked.value]])
+      }
+      await tx.query(`DELETE FROM ${PARKED} WHERE map = ? AND id = ?`, place)
+      return undefined
+    })
+  return { retry: (parked) => remove(parked, true), skip: (parked) => remove(parked, false) }
+}

@@ -1,0 +1,80 @@
+/** Entries that the exporter fails at: listed, tried at once, or given up. */
+import {
+  type Parked,
+  type ParkedActions,
+  type ParkedQuery,
+  whereParked,
+} from '../buckets/parked.js'
+import { bytesOf } from '../buckets/statements.js'
+import type { Database, Queryable } from '../database/database.js'
+
+/** Entries of one call of the exporter. */
+const MOST_ENTRIES = 500
+/** Each failure makes the next batch so many times smaller. */
+const NARROWED = 4
+
+/** Entries of a call after a number of failures in a row: 500, 125, 31, 7, 1. */
+export function entriesAfter(failures: number): number {
+  return Math.max(1, Math.floor(MOST_ENTRIES / NARROWED ** failures))
+}
+
+/** The first entry of each range whose exporter has failed last: all others wait behind it. */
+const FIRST =
+  'SELECT e.id, l.queue, l.failures, l.failed_at, l.reason, e.entry_key, e.entry_value, ' +
+  '(SELECT COUNT(*) FROM export_queue_entries AS w WHERE w.queue = l.queue AND w.hash BETWEEN ' +
+  'l.first_hash AND l.last_hash) AS waiting ' +
+  'FROM export_queue_leases AS l JOIN export_queue_entries AS e ON e.id = (SELECT id FROM ' +
+  'export_queue_entries AS f WHERE f.queue = l.queue AND f.hash BETWEEN l.first_hash AND ' +
+  'l.last_hash ORDER BY f.hash, f.version, f.id LIMIT 1) WHERE l.failures > 0'
+
+export async function failingEntries(database: Queryable, query: ParkedQuery): Promise<Parked[]> {
+  const [where, values] = whereParked('l.queue', 'e.id', query)
+  const { rows } = await database.query(`${FIRST} AND ${where} ORDER BY e.id LIMIT ?`, [
+    ...values,
+    query.limit,
+  ])
+  return rows.map((row) => ({
+    kind: 'entry',
+    id: Number(row['id']),
+    name: String(row['queue']),
+    failures: Number(row['failures']),
+    entries: Math.min(Number(row['waiting']), entriesAfter(Number(row['failures']) - 1)),
+    failedAt: Number(row['failed_at']),
+    reason: String(row['reason']),
+    key: bytesOf(row, 'entry_key'),
+    value: bytesOf(row, 'entry_value'),
+  }))
+}
+
+/** The lease on an entry's range, if nobody is at work there. */
+const RESTING =
+  'queue = ? AND resting = 1 AND failures > 0 AND (SELECT hash FROM export_queue_entries ' +
+  'WHERE id = ?) BETWEEN first_hash AND last_hash'
+
+export function failingEntryActions(database: Database): ParkedActions {
+  return {
+    async retry({ name, id }) {
+      const { affectedRows } = await database.query(
+        `UPDATE export_queue_leases SET held_until = 0 WHERE ${RESTING}`,
+        [name, id],
+      )
+      return affectedRows > 0 ? undefined : 'the exporter is at work at it, or has exported it'
+    },
+    async skip({ name, id, entries }) {
+      if (entries > 1) {
+        return (
+          `the last call had ${entries} entries or fewer, and it is not known which one of them ` +
+          'fails; the next calls have fewer'
+        )
+      }
+      return database.transaction(async (tx) => {
+        await tx.query(`DELETE FROM export_queue_leases WHERE ${RESTING}`, [name, id])
+        const { affectedRows } = await tx.query(
+          'DELETE FROM export_queue_entries WHERE queue = ? AND id = ?',
+          [name, id],
+        )
+        return affectedRows > 0 ? undefined : 'it is no longer there'
+      })
+    },
+  }
+}
