@@ -22,6 +22,8 @@ interface World {
   /** Keys that `combine` and `exporter` fail at. */
   readonly bad: Set<string>
   readonly exported: string[]
+  /** Runs in the middle of a call of the exporter. */
+  during?: () => Promise<void>
   /** Runs the command: its status, what it prints, and what it logs. */
   run(action: ParkedAction, flags?: { name?: string; json?: boolean }): Promise<Ran>
   /** Has the queue fail until one entry is left that it fails at. */
@@ -61,7 +63,8 @@ function each(name: string, body: (world: World) => Promise<void>): void {
       const queue = new ExportQueue<string, number>({
         ...common,
         id: 'prices',
-        exporter(entries) {
+        async exporter(entries) {
+          await world.during?.()
           for (const { key } of entries) fail(key)
           exported.push(...entries.map(({ key }) => key))
         },
@@ -186,14 +189,20 @@ each('an entry whose exporter is at work is left to it', async (world) => {
   bad.add('b')
   await database.transaction((tx) => queue.add('b', 1, tx))
   await assert.rejects(queue.process(), /not b/)
-  const [one] = await listed(world)
-  const { id } = one as { id: string }
-  await database.query('UPDATE export_queue_leases SET resting = 0')
-  const { status, lines } = await run({ verb: 'retry', ids: [id] })
-  assert.equal(status, 1)
-  assert.match(lines[1]!, /the exporter is at work at it/)
-  const { rows } = await database.query('SELECT held_until FROM export_queue_leases')
-  assert(Number(rows[0]?.['held_until']) > 0, 'its lease is not taken away')
+  await database.query('UPDATE export_queue_leases SET held_until = 0')
+  let looked = 0
+  world.during = async () => {
+    looked++
+    const [one] = await listed(world)
+    assert.match(String(one!['reason']), /^Error: not b/, 'the last failure is still known')
+    const { status, lines } = await run({ verb: 'retry', ids: [String(one!['id'])] })
+    assert.equal(status, 1)
+    assert.match(lines[1]!, /the exporter is at work at it/)
+    const { rows } = await database.query('SELECT held_until FROM export_queue_leases')
+    assert(Number(rows[0]?.['held_until']) > 0, 'its lease is not taken away')
+  }
+  await assert.rejects(queue.process(), /^Error: not b/)
+  assert.equal(looked, 1)
 })
 
 each('parked updates are listed, shown, queued again and skipped', async (world) => {
