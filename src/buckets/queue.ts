@@ -89,13 +89,13 @@ export class Queue<K, V> {
 
   /** Has `rows` inserted just before `tx` commits. @throws TypeError, RangeError; DatabaseError */
   async add(rows: readonly Encoded[], tx: unknown): Promise<void> {
-    const own = this.#transactions.check(tx)
+    const own = this.own(tx)
     // Mostly at once, so that the end of a transaction that does not wait for it comes after it.
     this.#waiting.add(own instanceof Promise ? await own : own, rows)
   }
 
   /** Returns `tx`. @throws TypeError unless it is a transaction of the database; DatabaseError */
-  async own(tx: unknown): Promise<Transaction> {
+  own(tx: unknown): Transaction | Promise<Transaction> {
     return this.#transactions.check(tx)
   }
 

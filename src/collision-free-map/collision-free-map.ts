@@ -118,7 +118,8 @@ export class MapOfParts<K, V> extends QueueProcessor {
   }
 
   async #get(key: K, tx?: Transaction): Promise<V | undefined> {
-    const on = tx === undefined ? this.#queue.database : await this.#queue.own(tx)
+    const own = tx === undefined ? this.#queue.database : this.#queue.own(tx)
+    const on = own instanceof Promise ? await own : own
     const bytes = this.#queue.keys.encode(key)
     const place = [this.#queue.id, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.

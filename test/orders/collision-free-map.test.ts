@@ -10,7 +10,7 @@ import { HASHES } from '../../src/buckets/encoding.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { SILENT } from '../../src/support/logger.js'
 
-const MAP = { tables: 'collision-free-map' }
+const MAP = { tables: 'collision-free-map', earlyTimersMs: 0 }
 
 /** Updates of more than a portion. */
 const MANY = 2_500
