@@ -57,6 +57,25 @@ test('closing waits for what is under way, and nothing new begins', async () => 
   await closing
 })
 
+test('a method under way keeps the process alive, and so does closing', async () => {
+  let keeps = 0
+  const keepAlive = () => {
+    keeps++
+    return () => void keeps--
+  }
+  const connections = new Connections('Thing', 'mine', { ...systemEnvironment, keepAlive })
+  const alive: number[] = []
+  const look = async () => void alive.push(keeps)
+  await connections.run(look)
+  await assert.rejects(connections.run(() => Promise.reject(new Error('it fails'))))
+  await connections.close(look)
+  await assert.rejects(
+    connections.run(() => assert.fail('it has been closed')),
+    { code: 'CLOSED' },
+  )
+  assert.deepEqual([alive, keeps], [[1, 1], 0])
+})
+
 test('connections that do not end are waited for half a second past the time', async () => {
   const waits: number[] = []
   const clock = {

@@ -10,7 +10,7 @@ import type { Database, Queryable } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { sleep } from '../support/clock.js'
 import { ClosedError } from '../support/closed-error.js'
-import type { Environment } from '../support/environment.js'
+import { type Environment, keptAlive } from '../support/environment.js'
 import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
 import type { Logger } from '../support/logger.js'
 import { within } from '../support/within.js'
@@ -35,6 +35,16 @@ export class Connections<Report = void> extends Lifetime<Report> {
   constructor(what: string, name: string, environment: Environment) {
     super(() => new ClosedError(what, name))
     this.#environment = environment
+  }
+
+  /** Runs `work`, and keeps the process alive meanwhile; rejects once closing has begun. */
+  override run<T>(work: () => Promise<T>): Promise<T> {
+    return super.run(() => keptAlive(this.#environment, work))
+  }
+
+  /** Ends it by `end`, which is called once, and keeps the process alive meanwhile. */
+  override close(end: () => Promise<Report>): Promise<Report> {
+    return super.close(() => keptAlive(this.#environment, end))
   }
 
   /**

@@ -4,7 +4,7 @@
  */
 import { type DatabaseErrorCategory, DatabaseError } from '../database/database.js'
 import { sleep, type Timer } from '../support/clock.js'
-import { type Environment, keptAlive } from '../support/environment.js'
+import type { Environment } from '../support/environment.js'
 
 /** Time for which a database that does not answer is waited for and retried. */
 const ANSWER_MS = 10_000
@@ -52,8 +52,7 @@ export async function answered<T>(
     timer = environment.clock.after(ANSWER_MS, () => reject(timedOut()))
   })
   try {
-    // The clock's timer alone would let the process end in the middle of the work.
-    return await keptAlive(environment, () => Promise.race([work(), silence]))
+    return await Promise.race([work(), silence])
   } finally {
     timer?.cancel()
   }

@@ -2,7 +2,7 @@ import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
 import type { RequestHandler, Router } from '../page-views/express.js'
 import { Views } from '../page-views/views.js'
-import { type Environment, keptAlive, systemEnvironment } from '../support/environment.js'
+import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
 import { integer, onlyKnown } from '../support/options.js'
@@ -144,7 +144,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     return this.#engine.connections.run(async () => {
       const { name, gridName } = this.#settings
       const checked = checkedItems(items)
-      return this.#read(() => readCounts(this.#engine.database, name, gridName, checked))
+      return readCounts(this.#engine.database, name, gridName, checked)
     })
   }
 
@@ -154,7 +154,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       const { name } = this.#settings
       const checked = integer('n', n, 1, MAX_TOP, 'items')
       if (options.hours === undefined) {
-        return this.#read(() => readTop(this.#engine.database, name, checked))
+        return readTop(this.#engine.database, name, checked)
       }
       const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
       return this.#engine.read(`top:${checked}:${hours}`, async (database) =>
@@ -168,10 +168,8 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       onlyKnown('history', options, ['days'])
       const text = checkedText('item', item)
       const days = integer('days', options.days ?? DEFAULT_DAYS, 1, MAX_DAYS, 'days')
-      return this.#read(async () => {
-        const now = await this.#engine.database.now()
-        return readItemHistory(this.#engine.database, this.#settings.name, text, now, days)
-      })
+      const now = await this.#engine.database.now()
+      return readItemHistory(this.#engine.database, this.#settings.name, text, now, days)
     })
   }
 
@@ -189,13 +187,11 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
 
   override drain(options?: { all?: boolean }): Promise<DrainReport> {
     const drained = (): Promise<DrainReport> => super.drain(options)
-    return this.#engine.connections.run(() =>
-      keptAlive(this.#engine.environment, async () => {
-        const report = await drained()
-        await this.#map.process()
-        return report
-      }),
-    )
+    return this.#engine.connections.run(async () => {
+      const report = await drained()
+      await this.#map.process()
+      return report
+    })
   }
 
   #count(item: unknown, identity: string | undefined, userAgent: string | undefined): void {
@@ -211,17 +207,11 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     }
   }
 
-  #read<T>(work: () => Promise<T>): Promise<T> {
-    return keptAlive(this.#engine.environment, work)
-  }
-
   #move(from: string, to: string | undefined): Promise<number> {
     const { name, gridName } = this.#settings
     const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
-    return this.#read(() =>
-      this.#engine.database.retriedTransaction((tx) =>
-        moveHits(tx, { name, map: gridName, add }, from, to),
-      ),
+    return this.#engine.database.retriedTransaction((tx) =>
+      moveHits(tx, { name, map: gridName, add }, from, to),
     )
   }
 

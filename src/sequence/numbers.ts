@@ -27,7 +27,7 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { DatabaseError } from '../database/database.js'
 import { sleep } from '../support/clock.js'
-import { type Environment, keptAlive } from '../support/environment.js'
+import type { Environment } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
 import { type Belief, BELIEF_MS, ESTABLISH_MS } from './belief.js'
 import { CacheCounters } from './cache-counters.js'
@@ -279,8 +279,7 @@ export class Numbers {
   }
 
   #pause(ms: number): Promise<void> {
-    const { environment } = this.#parts
-    return keptAlive(environment, () => sleep(environment.clock, ms))
+    return sleep(this.#parts.environment.clock, ms)
   }
 
   #elapsed(): number {

@@ -1,6 +1,6 @@
 import type { Cache } from '../cache/cache.js'
 import { sleep } from '../support/clock.js'
-import { type Environment, keptAlive } from '../support/environment.js'
+import type { Environment } from '../support/environment.js'
 
 /** Time for which a process uses the figures that it has read before it asks the cache again. */
 export const MEMO_MS = 500
@@ -93,7 +93,7 @@ export class CachedRead<Figures> {
    * arrive.
    */
   #ask(): Promise<Figures> {
-    const refreshed = keptAlive(this.#environment, () => this.#refresh()).finally(() => {
+    const refreshed = this.#refresh().finally(() => {
       this.#answer = undefined
     })
     const lastGood = sleep(this.#environment.clock, PATIENCE_MS).then(

@@ -1,6 +1,5 @@
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { type Measured, Telemetry } from '../metrics/telemetry.js'
-import { keptAlive } from '../support/environment.js'
 import { onlyKnown } from '../support/options.js'
 import type { DrainReport } from './collector/drain-report.js'
 import { letCommandsCollect } from './commands.js'
@@ -78,8 +77,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   close(): Promise<CloseReport> {
-    const { connections, environment } = this.#engine
-    return connections.close(() => keptAlive(environment, () => this.#close()))
+    return this.#engine.connections.close(() => this.#close())
   }
 
   async #close(): Promise<CloseReport> {
@@ -90,7 +88,6 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   #run<T>(work: () => Promise<T>): Promise<T> {
-    const { connections, environment } = this.#engine
-    return connections.run(() => keptAlive(environment, work))
+    return this.#engine.connections.run(work)
   }
 }

@@ -1,4 +1,4 @@
-import { type Environment, keptAlive } from '../../support/environment.js'
+import type { Environment } from '../../support/environment.js'
 import type { DrainReport } from './drain-report.js'
 import type { DrainOptions, NameDrain } from './name-drain.js'
 
@@ -52,13 +52,11 @@ export class DrainTurns {
     this.#failingSince = undefined
   }
 
-  /** Drains after the drains before this one, and keeps the process alive. */
+  /** Drains after the drains before this one. */
   drain(options: DrainOptions): Promise<DrainReport> {
-    return keptAlive(this.#environment, () => {
-      const mine = this.#last.then(() => this.#counted(options))
-      this.#last = mine.catch(() => undefined)
-      return mine
-    })
+    const mine = this.#last.then(() => this.#counted(options))
+    this.#last = mine.catch(() => undefined)
+    return mine
   }
 
   async #counted(options: DrainOptions): Promise<DrainReport> {
