@@ -212,6 +212,20 @@ export function testServerFaults({ name, start, open, strays }: Adapter): void {
         assert.equal(String(await cache.get('once:number')), '2')
       }))
 
+    test('a connection keeps the process alive while a request is in flight, and no longer', () =>
+      behindProxy(PATIENT, async (cache, proxy) => {
+        const keeping = (): number =>
+          process.getActiveResourcesInfo().filter((name) => name === 'TCPSocketWrap').length
+        await cache.get('connects')
+        const idle = keeping()
+        proxy.delay(100)
+        const inFlight = [cache.get('one'), cache.set('another', x, 60)]
+        assert.equal(keeping(), idle + 1)
+        await inFlight[0]
+        await inFlight[1]
+        assert.equal(keeping(), idle)
+      }))
+
     test('a connection closed while idle costs nothing', () =>
       behindProxy(PATIENT, async (cache, proxy) => {
         await cache.set('idle', x, 60)

@@ -62,6 +62,11 @@ export class Views<Subject> {
     this.#guard.say(`record ${field}`, `${this.#got} ${what} as "${field}", not ${wanted}`, instead)
   }
 
+  /** Whether views wait to be forwarded. */
+  get isWaiting(): boolean {
+    return this.#pseudonymizer.isWaiting
+  }
+
   /** Resolves when all views so far have been forwarded: within five seconds. */
   forwarded(): Promise<void> {
     return this.#pseudonymizer.forwarded()

@@ -21,6 +21,12 @@ export interface Environment {
    * Not given: there is no process to keep alive.
    */
   keepAlive?(): () => void
+  /**
+   * Has `work` called whenever nothing keeps the process alive any more, before it ends. What
+   * `work` begins is waited for. The returned function takes it back. Not given: there is no
+   * process to end.
+   */
+  beforeEnd?(work: () => void): () => void
 }
 
 /** Runs `work`, and keeps the process alive until it has ended. */
@@ -35,6 +41,12 @@ export async function keptAlive<T>(environment: Environment, work: () => Promise
 
 const ID_BYTES = 16
 
+/** Work of {@link Environment.beforeEnd}. One listener calls all: Node warns of more than ten. */
+const beforeEnd = new Set<() => void>()
+const end = (): void => {
+  for (const work of beforeEnd) work()
+}
+
 /** The machine's own clock and random numbers. */
 export const systemEnvironment: Environment = {
   clock: systemClock,
@@ -45,5 +57,13 @@ export const systemEnvironment: Environment = {
   keepAlive() {
     const handle = setInterval(() => undefined, 60_000)
     return () => clearInterval(handle)
+  },
+  beforeEnd(work) {
+    if (beforeEnd.size === 0) process.on('beforeExit', end)
+    beforeEnd.add(work)
+    return () => {
+      beforeEnd.delete(work)
+      if (beforeEnd.size === 0) process.off('beforeExit', end)
+    }
   },
 }

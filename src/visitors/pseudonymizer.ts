@@ -91,6 +91,11 @@ export class Pseudonymizer<Subject> {
     this.#deadline ??= this.#clock.after(this.#patienceMs, () => this.#release(undefined))
   }
 
+  /** Whether visits wait. */
+  get isWaiting(): boolean {
+    return this.#waiting.length > 0
+  }
+
   /** Resolves when all visits so far have been forwarded: within five seconds. */
   forwarded(): Promise<void> {
     if (this.#waiting.length === 0) return Promise.resolve()

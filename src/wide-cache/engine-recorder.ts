@@ -11,6 +11,8 @@ import type { CloseReport } from './writer/closing.js'
 
 /** Rows on their way to the engine. */
 export interface Incoming {
+  /** Whether there are any. */
+  readonly isWaiting: boolean
   /** Resolves when all so far have come to the engine. */
   forwarded(): Promise<void>
   /** Resolves when the last ones have; later ones come as they can. */
@@ -22,12 +24,16 @@ export abstract class EngineRecorder<Row> implements Recorder {
   readonly #engine: Engine<Row>
   readonly #incoming: Incoming | undefined
   readonly #telemetry: Telemetry
+  readonly #endsWithProcess: (() => void) | undefined
 
   /** @param measured what has metrics beside the engine */
   constructor(engine: Engine<Row>, incoming?: Incoming, measured: readonly Measured[] = []) {
     this.#engine = engine
     this.#incoming = incoming
     this.#telemetry = new Telemetry([engine.operations, ...measured])
+    this.#endsWithProcess = engine.environment.beforeEnd?.(() => {
+      if (engine.writer.isHolding || incoming?.isWaiting) void this.close()
+    })
     letCommandsCollect(this, {
       collectBy: (line) => {
         engine.connections.check()
@@ -81,6 +87,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   async #close(): Promise<CloseReport> {
+    this.#endsWithProcess?.()
     this.#telemetry.end()
     // Where nothing comes in between, the engine takes no more rows from this tick on.
     if (this.#incoming) await this.#incoming.end()

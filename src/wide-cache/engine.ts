@@ -44,6 +44,7 @@ export class Engine<Row> {
   readonly #writeProof: WriteProof
   readonly #completeness: Completeness
   readonly #reads: CachedReads
+  readonly #letEnd: (() => void) | undefined
   #collector: Collector | undefined
 
   /** @throws TypeError, RangeError naming the option `cache` or `database` */
@@ -67,6 +68,7 @@ export class Engine<Row> {
     this.#reads = new CachedReads({ cache, environment, name, ttlSeconds })
     this.operations = new Operations({ ...parts, connections, writer: this.writer })
     if (settings.collect !== false) this.collect(settings.collect)
+    this.#letEnd = settings.staysToCollect ? environment.keepAlive?.() : undefined
   }
 
   /**
@@ -131,6 +133,7 @@ export class Engine<Row> {
   async close(): Promise<CloseReport> {
     const { settings, clock } = this.#parts
     const timeout = sleep(clock, settings.closeTimeoutMs)
+    this.#letEnd?.()
     this.#collector?.stop()
     this.#writeProof.stop()
     const report = await this.writer.close()

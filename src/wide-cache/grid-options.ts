@@ -33,8 +33,8 @@ export interface GridOptions {
   flushMs?: number | undefined
   /**
    * Moments at which this process collects: a cron line in UTC, with or without seconds, such as
-   * `"*\/10 * * * * *"`. `false`: this process does not collect. @default each `layerSeconds` up
-   * to 3, else `"*\/3 * * * * *"`
+   * `"*\/10 * * * * *"`. A process that is given a line stays alive until `close()`. `false`: this
+   * process does not collect. @default each `layerSeconds` up to 3, else `"*\/3 * * * * *"`
    */
   collect?: string | false | undefined
   /**
@@ -82,6 +82,8 @@ export interface GridSettings extends Pick<GridOptions, 'cache' | 'database'> {
   readonly drainAfterLayers: number
   readonly flushMs: number
   readonly collect: string | false
+  /** Whether it stays alive to collect: its cron line was given. */
+  readonly staysToCollect: boolean
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
   /**
@@ -172,6 +174,7 @@ export function gridSettings(options: GridOptions): GridSettings {
     cache: wanted.cache,
     database: wanted.database,
     ...timing,
+    staysToCollect: typeof wanted.collect === 'string',
     width: integer('width', wanted.width, 1, 1000, 'columns'),
     flushMs: integer('flushMs', wanted.flushMs, 1, ...longestFlush(timing)),
     confirmSeconds,

@@ -29,6 +29,7 @@ test('what is not given has its default, also where it is given as undefined', (
     drainAfterLayers: 2,
     flushMs: 50,
     collect: '*/3 * * * * *',
+    staysToCollect: false,
     cellTtlSeconds: 3600,
     confirmSeconds: 60,
     directSeconds: 75,

@@ -8,7 +8,8 @@ import type { MemcachedAddress } from './addresses.js'
  * One connection to one memcached server, and the requests in flight on it. Each request is written
  * at most once, and its promise ends with its reply or with a CacheError. The first fault of any
  * sort (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so
- * that no reply can ever be taken for another's. Its owner then makes a new one.
+ * that no reply can ever be taken for another's. Its owner then makes a new one. The connection
+ * keeps the process alive only while requests are in flight.
  *
  * This is the one file that knows memjs. It uses memjs's connection, login and reply parser. It
  * does not use memjs's requests and timeouts: they send again, leave promises pending when the
@@ -74,6 +75,7 @@ export class Link {
     const opaque = (this.#lastOpaque % MAX_OPAQUE) + 1
     this.#lastOpaque = opaque
     const bytes = memjs.Utils.makeRequestBuffer(opcode, key, extras, value, opaque)
+    if (this.#inFlight.size === 0) this.#server._socket?.ref()
     return new Promise((resolve, reject) => {
       this.#inFlight.set(opaque, { bytes, resolve, reject, since: systemClock.elapsed() })
       this.#bytesInFlight += bytes.length
@@ -100,6 +102,7 @@ export class Link {
     if (!request) return
     this.#inFlight.delete(response.header.opaque)
     this.#bytesInFlight -= request.bytes.length
+    if (this.#inFlight.size === 0) this.#server._socket?.unref()
     if (!this.#answered) {
       this.#answered = true
       this.#owner.answered()

@@ -21,8 +21,8 @@ export interface MemcachedOptions {
  *
  * No request is ever sent twice. A server that does not answer costs nothing but the keys it holds:
  * once it has timed out, requests to it fail at once, and about each second one tries whether it is
- * back. Connections are made when they are first needed, and keep the process alive until
- * `close()`.
+ * back. Connections are made when they are first needed. They keep the process alive only while a
+ * request waits for its answer.
  *
  * @param servers `host:port,host:port` or `memcached://host:port,host:port`; with `user:password@`
  * before the first (or any), or with MEMCACHE_USERNAME and MEMCACHE_PASSWORD in the environment,

@@ -3,6 +3,7 @@
  * server's defaults are and whatever its last user has done. Every statement sent on it ends.
  * mysql2 leaves the promises of a connection that it closes itself pending, so they are kept here.
  */
+import type { Socket } from 'node:net'
 import type { PoolConnection, ResultSetHeader, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
 import { loadData } from '../dialect.js'
@@ -117,6 +118,8 @@ export class MysqlSession {
     this.#gone = gone
     this.#whoHolds = whoHolds
     this.#place = place
+    // What is under way has a timer, and that keeps the process alive.
+    streamOf(connection)?.unref()
     // mysql2 may emit more than one error, and its pool listens to the first only.
     connection.on('error', (error: unknown) => this.destroy(error))
     connection.on('end', () =>
@@ -406,8 +409,8 @@ function transactionLost(): DatabaseError {
   return new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', message)
 }
 
-function streamOf(connection: PoolConnection): { destroy(): void } | undefined {
-  return (connection as unknown as { stream?: { destroy(): void } }).stream
+function streamOf(connection: PoolConnection): Socket | undefined {
+  return (connection as unknown as { stream?: Socket }).stream
 }
 
 function resultOf(result: unknown): QueryResult {

@@ -124,12 +124,16 @@ export class Writer<Row> {
     return this.#numbering.totals(this.#open.rowCount, this.#outbox.size > 0)
   }
 
+  /** Whether it holds rows that the ledger has not confirmed. */
+  get isHolding(): boolean {
+    return this.#outbox.size > 0 || this.#open.rowCount > 0
+  }
+
   /** Figures of its work so far, under all its ids, and of what it holds. */
   get figures(): WriterFigures {
     const elapsed = this.#parts.environment.clock.elapsed()
     const oldest = this.#outbox.oldest
     const unconfirmedMs = oldest ? elapsed - oldest.closedAt : 0
-    const isHolding = oldest !== undefined || this.#open.rowCount > 0
     return {
       issued: this.#issued,
       dropped: this.#dropped,
@@ -137,7 +141,7 @@ export class Writer<Row> {
       outboxFrames: this.#outbox.size,
       outboxBytes: this.#outbox.bytes,
       unconfirmedMs,
-      heldMs: isHolding ? unconfirmedMs + this.#parts.settings.flushMs : 0,
+      heldMs: this.isHolding ? unconfirmedMs + this.#parts.settings.flushMs : 0,
       directCommits: this.#direct.commits,
       directRows: this.#direct.rows,
     }
