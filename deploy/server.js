@@ -52,13 +52,17 @@ function trust(proxies) {
 const server = app.listen(process.env.PORT || 3000)
 const operationsServer = operations.listen(process.env.OPERATIONS_PORT || 9465)
 
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2']) process.on(signal, stop)
 
 // docs/operations.md, "Ending in order", says why each step is needed.
 async function stop() {
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
   const ended = new Promise((resolve) => server.close(resolve))
-  await Promise.race([ended, delay(2000)])
+  activity
+    .flush()
+    .then(() => activity.drain({ all: true }))
+    .catch(() => {})
+  await Promise.race([ended, delay(1000)])
   server.closeAllConnections()
   await activity.close()
   operationsServer.close()

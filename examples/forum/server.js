@@ -167,18 +167,23 @@ server.listen(port, () => {
   }
 })
 
-// Once: a second Ctrl-C ends the process at once.
-for (const signal of ['SIGINT', 'SIGTERM']) process.once(signal, stop)
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2']) process.on(signal, stop)
 
 /**
- * As docs/operations.md says: requests end first, in two seconds at most, then the visits go to
- * SQL.
+ * As docs/operations.md says: the visits so far go to SQL, and meanwhile requests have a second to
+ * end.
  */
 async function stop() {
   stopTraffic()
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
   const ended = new Promise((resolve) => server.close(resolve))
-  await Promise.race([ended, delay(2000)])
+  for (const one of [activity, hits]) {
+    one
+      .flush()
+      .then(() => one.drain({ all: true }))
+      .catch(() => {})
+  }
+  await Promise.race([ended, delay(1000)])
   server.closeAllConnections()
   await close()
   process.exit()

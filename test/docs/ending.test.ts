@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { Agent, type ClientRequest, get, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { BROWSER } from '../../src/support/http.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
@@ -49,6 +50,9 @@ server.on('upgrade', (req, socket) => {
   const head = ['HTTP/1.1 101 Switching Protocols', 'Connection: Upgrade', 'Upgrade: x', '', '']
   socket.write(head.join('\\r\\n'))
 })
+for (const signal of ['SIGTERM', 'SIGINT', 'SIGUSR2']) {
+  process.once(signal, () => console.log('signal'))
+}
 process.once('SIGTERM', () => {
   const began = performance.now()
   process.once('exit', () => console.log('took ' + Math.round(performance.now() - began)))
@@ -63,17 +67,27 @@ interface Site {
    * it has in SQL.
    */
   end(): Promise<{ took: number; pages: string[] }>
+  /** What it has in SQL now. */
+  pages(): Promise<string[]>
+}
+
+async function pagesIn(folder: string): Promise<string[]> {
+  const database = sqlite(join(folder, 'wide-cache.db'))
+  const { rows } = await database.query('SELECT page FROM activities ORDER BY page')
+  await database.close()
+  return rows.map(({ page }) => String(page))
 }
 
 async function withSite(
   express: 'express' | 'express4',
   use: (site: Site) => Promise<void>,
-  patienceMs = PATIENCE_MS,
+  { patienceMs = PATIENCE_MS, options = '' } = {},
 ): Promise<void> {
   assert(recipe && others.length === 0, `${FILE} has one handler of SIGTERM`)
   const folder = newProject(express)
   const file = join(folder, 'site.mjs')
-  writeFileSync(file, SITE + recipe.text.replace(`delay(${PATIENCE_MS})`, `delay(${patienceMs})`))
+  const program = SITE.replace('createActivity()', `createActivity(${options})`) + recipe.text
+  writeFileSync(file, program.replace(`delay(${PATIENCE_MS})`, `delay(${patienceMs})`))
   const site = spawned(process.execPath, [file], folder)
   try {
     const port = Number(await site.says(/^port (\d+)$/m))
@@ -84,14 +98,13 @@ async function withSite(
         process.kill(site.pid, 'SIGTERM')
         assert.equal(await site.ended(), 0, site.output())
         const [, took] = /^took (\d+)$/m.exec(site.output()) ?? []
-        assert.equal(site.output().replaceAll(/^(?:port|late|took)\b.*\n/gm, ''), '')
-        const database = sqlite(join(folder, 'wide-cache.db'))
-        const { rows } = await database.query('SELECT page FROM activities ORDER BY page')
-        await database.close()
-        return { took: Number(took), pages: rows.map(({ page }) => String(page)) }
+        assert.equal(site.output().replaceAll(/^(?:port|late|signal|took)\b.*\n/gm, ''), '')
+        return { took: Number(took), pages: await pagesIn(folder) }
       },
+      pages: () => pagesIn(folder),
     })
   } finally {
+    site.kill()
     removeFolder(folder)
   }
 }
@@ -190,7 +203,28 @@ describe('SIGTERM', { concurrency: true }, () => {
           assert(took < LONG_PATIENCE_MS, `${took} ms`)
           assert.deepEqual(pages, ['/page', '/page', '/page'])
         },
-        LONG_PATIENCE_MS,
+        { patienceMs: LONG_PATIENCE_MS },
+      ))
+  }
+
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGUSR2'] as const) {
+    test(`${signal}: all that was served is in SQL before the wait for open streams is over`, () =>
+      withSite(
+        'express',
+        async (site) => {
+          await beginningOf(ask(site.port, '/events'), 'response')
+          const served = Array.from({ length: 20 }, () => '/page')
+          await Promise.all(served.map((page) => whole(ask(site.port, page))))
+          process.kill(site.process.pid, signal)
+          // As nodemon does.
+          await site.process.says(/^signal$/m)
+          process.kill(site.process.pid, signal)
+          await eventually('all in SQL', async () => isDeepStrictEqual(await site.pages(), served))
+          site.process.kill()
+          assert.equal(await site.process.ended(), 'SIGKILL')
+        },
+        // Nothing else would bring them: no layer is drained, and the wait does not end.
+        { patienceMs: 600_000, options: '{ layerSeconds: 600 }' },
       ))
   }
 
@@ -210,6 +244,6 @@ describe('SIGTERM', { concurrency: true }, () => {
         assert(took < LONG_PATIENCE_MS, `${took} ms`)
         assert.deepEqual(pages, ['/late', '/page'])
       },
-      LONG_PATIENCE_MS,
+      { patienceMs: LONG_PATIENCE_MS },
     ))
 })
