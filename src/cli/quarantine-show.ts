@@ -50,30 +50,39 @@ export async function listFrames({ database, name, json, log, print }: Shown): P
   }
 }
 
-/** Prints a frame and its first rows. @throws Error if it is not there */
+/** Prints a frame and its first rows. Returns whether it is there. */
 export async function showFrame(
   { database, name, json, log, print }: Shown,
   id: number,
-): Promise<void> {
+): Promise<boolean> {
   const frame = await frameInQuarantine(database, id, name)
-  if (!frame) throw new Error(notThere(id))
+  if (!frame) {
+    log.warn(`wide-cache: quarantine has no frame ${id}`, { id })
+    return false
+  }
   const bytes = await bytesOf(database, frame)
   const kind = await kindOfFrame(database, frame, log)
   const told = { ...shown(frame), kind: kind.kind || null, bytes: bytes.length }
   const { content, more } = contentOf(kind, bytes)
   if (json) {
     print(`${printableJson({ ...told, content, more })}\n`)
-    return
+    return true
   }
   print(table(Object.entries(told).map(([key, value]) => [key, String(value ?? 'none')])))
-  for (const row of content) print(`${printable(row)}\n`)
+  for (const row of content) {
+    print(`${printable(typeof row === 'string' ? row : JSON.stringify(row))}\n`)
+  }
   if (more > 0) print(`and ${counted(more)} more\n`)
+  return true
 }
 
-/** The first rows of a frame as texts, or its first bytes, and how many more there are. */
-function contentOf({ textsIn }: FrameKind, bytes: Buffer): { content: string[]; more: number } {
+/** The first rows of a frame, or its first bytes, and how many more there are. */
+function contentOf(
+  { rowsIn }: FrameKind,
+  bytes: Buffer,
+): { content: (object | string)[]; more: number } {
   try {
-    const rows = textsIn(bytes)
+    const rows = rowsIn(bytes)
     const content = rows.slice(0, MAX_ROWS_SHOWN)
     return { content, more: rows.length - content.length }
   } catch (error) {
@@ -103,9 +112,4 @@ function shown({
     reason: reason || 'bytes that are no frame of its kind',
     since: isoOf(createdAt),
   }
-}
-
-/** Message about a frame that is not in quarantine. */
-export function notThere(id: number): string {
-  return `quarantine has no frame ${id}`
 }

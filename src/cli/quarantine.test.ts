@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, beforeEach, describe, test } from 'node:test'
+import express from 'express'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { createHits } from '../hits/item-hits.js'
+import { BROWSER, serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
@@ -59,9 +61,13 @@ async function refusing(database: Database, table: string, work: () => Promise<v
 
 describe('quarantine', () => {
   const database = sqlite(file)
-  const activity = createActivity({ ...common, database })
+  const activity = createActivity({
+    ...common,
+    database,
+    dimensions: { country: (req) => String(req.headers['x-country']), device: () => 'tablet' },
+  })
   const hits = createHits({ ...common, database, name: 'threads' })
-  const rows = new WideCache<string>({
+  const rows = new WideCache<string | object>({
     ...common,
     database,
     name: 'own',
@@ -133,10 +139,10 @@ describe('quarantine', () => {
     ])
     const { printed } = await run({ verb: 'show', id: visit })
     assert.match(printed, /^kind\s+activity$/m)
-    assert(printed.includes('"page":"/\\u{202e}","dimensions":[],"visitor":"known"}'))
+    assert(printed.includes('"page":"/\\u{202e}","dimensions":{},"visitor":"known"}'))
     assert(!/[^\P{Cc}\n]|\p{Cf}/u.test(printed))
-    const shown = (await json({ verb: 'show', id: visit })) as { content: string[] }
-    assert.equal((JSON.parse(shown.content[0]!) as { page: unknown }).page, HOSTILE)
+    const shown = (await json({ verb: 'show', id: visit })) as { content: { page: string }[] }
+    assert.equal(shown.content[0]!.page, HOSTILE)
     assert.match((await run({ verb: 'show', id: hit })).printed, /"item":"7","viewer":"known"}\n/)
     assert.match((await run({ verb: 'show', id: own })).printed, /\n"mine\\u\{9b\}"\n$/)
     await database.query('UPDATE wide_cache_quarantine SET bytes = ? WHERE id = ?', [
@@ -144,8 +150,48 @@ describe('quarantine', () => {
       visit,
     ])
     assert.match((await run({ verb: 'show', id: visit })).printed, /\n(?:9b){256}\nand 44 more\n$/)
-    await assert.rejects(run({ verb: 'show', id: 1 }), /has no frame 1$/)
-    await assert.rejects(run({ verb: 'show', id: own }, { name: 'activity' }), /has no frame/)
+  })
+
+  test('show --json has rows as objects, dimensions by their names, and else as text', async () => {
+    await refusing(database, 'activities', async () => {
+      const app = express().use(activity.middleware())
+      app.get('/page', (_req, res) => void res.send('<p>a page'))
+      await serving(app, async (port) => {
+        const headers = { 'user-agent': BROWSER, 'x-country': 'Österreich' }
+        await (await fetch(`http://127.0.0.1:${port}/page`, { headers })).text()
+      })
+      await activity.flush()
+      await activity.drain({ all: true })
+    })
+    rows.append({ button: 'buy' })
+    await rows.flush()
+    await rows.drain({ all: true })
+    const contentOf = async (name: string) => {
+      const id = (await ids(name)).at(-1) ?? 0
+      return ((await json({ verb: 'show', id })) as { content: Record<string, unknown>[] }).content
+    }
+    const [visit] = await contentOf('activity')
+    assert.equal(visit?.['page'], '/page')
+    assert.deepEqual(visit?.['dimensions'], { country: 'Österreich', device: 'tablet' })
+    assert.deepEqual(await contentOf('own'), [{ button: 'buy' }])
+    const [first = 0] = await ids('own')
+    const text = (await json({ verb: 'show', id: first })) as { content: unknown }
+    assert.deepEqual(text.content, ['"mine\u009b"'])
+  })
+
+  test('an id that is not there has one exit status', async () => {
+    const [own = 0] = await ids('own')
+    const actions: QuarantineAction[] = [
+      { verb: 'show', id: 1 },
+      { verb: 'retry', ids: [1] },
+      { verb: 'drop', ids: [1] },
+    ]
+    for (const action of actions) {
+      const { status, printed, lines } = await run(action)
+      assert.deepEqual([status, printed], [1, ''])
+      assert.match(lines.at(-1)!, /quarantine has no frame 1$/)
+    }
+    assert.equal((await run({ verb: 'show', id: own }, { name: 'activity' })).status, 1)
   })
 
   test('retry commits each frame once, as a collector would', async () => {

@@ -14,7 +14,7 @@ import { isAboutRows, reasonOf } from '../wide-cache/ledger/settle.js'
 import type { QuarantineOptions } from './arguments.js'
 import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
-import { listFrames, notThere, type Shown, showFrame } from './quarantine-show.js'
+import { listFrames, type Shown, showFrame } from './quarantine-show.js'
 import { kindOfFrame } from './row-kinds.js'
 import { counted } from './table.js'
 
@@ -42,7 +42,7 @@ export async function quarantine(
     if (name !== undefined) await checkName(database, name)
     const command: Shown = { database, name, json, log, print }
     if (action.verb === 'list') await listFrames(command)
-    else if (action.verb === 'show') await showFrame(command, action.id)
+    else if (action.verb === 'show') return (await showFrame(command, action.id)) ? 0 : 1
     else return actOnFrames(command, action.verb, action.ids)
     return 0
   }
@@ -73,7 +73,7 @@ async function actOnFrames(
         outcome.frames++
         outcome.rows += result
       } else if (ids !== 'all' || result !== undefined) {
-        outcome.refused.push({ id, reason: result ?? notThere(id) })
+        outcome.refused.push({ id, reason: result ?? `quarantine has no frame ${id}` })
       }
     }
   } finally {

@@ -1,5 +1,6 @@
 /** How commands show and commit the rows of frames in quarantine, by their kinds. */
 import { commitVisits } from '../activity/commit.js'
+import { packedPairs, unpackPair } from '../activity/packed-dimensions.js'
 import { type Visit, visitCodec } from '../activity/visit.js'
 import { unlocked } from '../connections/unlocked.js'
 import type { Database } from '../database/database.js'
@@ -24,8 +25,8 @@ const MAX_ROW_BYTES = 200
 export interface FrameKind {
   /** Empty: none is recorded for the name. */
   readonly kind: string
-  /** Returns the rows as texts that may be shown. @throws RowsError */
-  readonly textsIn: (bytes: Buffer) => string[]
+  /** Returns the rows as they may be shown: objects, or texts. @throws RowsError */
+  readonly rowsIn: (bytes: Buffer) => (object | string)[]
   /**
    * Commits the rows, as {@link retryFrame} does. `undefined`: only the processes of the name can.
    */
@@ -42,7 +43,7 @@ export async function kindOfFrame(
   const kind = (await readNameSettings(database, gridName))?.kind ?? ''
   const known = <Row>(rows: RowKind<Row>, shown: (row: Row) => object): FrameKind => ({
     kind,
-    textsIn: (bytes) => rowsInFrame(frame, bytes, rows).map((row) => JSON.stringify(shown(row))),
+    rowsIn: (bytes) => rowsInFrame(frame, bytes, rows).map(shown),
     retry: () => unlocked(systemEnvironment, () => retryFrame(database, frame, rows)),
   })
   if (kind === 'activity') {
@@ -54,13 +55,22 @@ export async function kindOfFrame(
     const commit = hitsCommit({ name, gridName, repeatSeconds: 0 }, () => map)
     return known({ kind, codec: hitCodec, commit }, shownHit)
   }
-  const textsIn = (bytes: Buffer): string[] => rowsInFrame(frame, bytes, { kind, codec: AS_TEXT })
-  return { kind, textsIn, retry: undefined }
+  const rowsIn = (bytes: Buffer) => rowsInFrame(frame, bytes, { kind, codec: OF_ANY_KIND })
+  return { kind, rowsIn, retry: undefined }
 }
 
-const AS_TEXT: Codec<string> = {
+const OF_ANY_KIND: Codec<object | string> = {
   encode: () => -1,
-  decode: (row) => row.toString('utf8', 0, MAX_ROW_BYTES),
+  decode: (row) => {
+    const text = row.toString('utf8', 0, MAX_ROW_BYTES)
+    try {
+      // As the default codec of a WideCache writes most rows.
+      const value: unknown = JSON.parse(text)
+      return typeof value === 'object' && value !== null ? value : text
+    } catch {
+      return text
+    }
+  },
 }
 
 /** Leaves out the hash of the visitor. */
@@ -68,7 +78,7 @@ function shownVisit({ time, page, dimensions, visitor }: Visit): object {
   return {
     time: new Date(time).toISOString(),
     page,
-    dimensions: dimensions ?? [],
+    dimensions: Object.fromEntries(packedPairs(dimensions ?? '').map(unpackPair)),
     visitor: visitor ? 'known' : 'unknown',
   }
 }

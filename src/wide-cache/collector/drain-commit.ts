@@ -4,7 +4,7 @@ import type { Frame } from '../frame.js'
 import { byWriter, frameBatches } from '../ledger/frame-batches.js'
 import type { Raise } from '../ledger/grid-record.js'
 import type { Ledger } from '../ledger/ledger.js'
-import { type FrameLedger, settle } from '../ledger/settle.js'
+import { type FrameLedger, keptInQuarantine, settle } from '../ledger/settle.js'
 import type { LayersRead } from './cell-reader.js'
 import type { DrainReport } from './drain-report.js'
 import type { DrainedWriters } from './drained-writers.js'
@@ -83,11 +83,12 @@ export class DrainCommit {
   }
 
   async #keepForeign(foreign: readonly Buffer[]): Promise<void> {
-    await this.#parts.ledger.keepForeign(foreign)
-    this.#parts.logger.warn(
+    const { ledger, logger } = this.#parts
+    await ledger.keepForeign(foreign)
+    logger.warn(
       'foreign',
-      'wide-cache: a cell held bytes that are no frame of its kind; they are kept in ' +
-        'wide_cache_quarantine',
+      `wide-cache: a cell of "${ledger.name}" held what is no frame of its kind; ` +
+        keptInQuarantine(ledger.name),
     )
   }
 }

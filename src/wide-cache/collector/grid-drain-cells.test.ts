@@ -50,6 +50,7 @@ function bench() {
       namespace: Buffer.alloc(16, 2),
       database: {} as never,
       ledger: {
+        name: 'test',
         raise: async () => undefined,
         keepForeign: async (pieces: readonly Buffer[]) => void world.kept.push(...pieces),
         commit: async (frames: readonly unknown[], _: CommitOptions) => ({
@@ -112,8 +113,8 @@ test('bytes that are no frame come to SQL, and the log says so', async () => {
   await flushPromises()
   assert.deepEqual(world.kept.map(String), ['foreign'])
   assert.deepEqual(log.lines, [
-    'wide-cache: a cell held bytes that are no frame of its kind; they are kept in ' +
-      'wide_cache_quarantine',
+    'wide-cache: a cell of "test" held what is no frame of its kind; it is kept in ' +
+      'quarantine, and shown by: wide-cache quarantine list --name test',
   ])
   world.deletions[0]!.done()
   await draining

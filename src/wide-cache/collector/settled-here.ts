@@ -11,10 +11,12 @@ const MAX_FRAMES = 200_000
  * once, because the rest of a batch that is halved may fail.
  */
 export class SettledHere implements FrameLedger {
+  readonly name: string
   readonly #ledger: FrameLedger
   readonly #keys = new Set<string>()
 
   constructor(ledger: FrameLedger) {
+    this.name = ledger.name
     this.#ledger = ledger
   }
 

@@ -67,8 +67,9 @@ const TOTALS = table(
  * then the watermark.
  */
 export class Ledger<Row> {
+  /** The name whose frames it takes. */
+  readonly name: string
   readonly #database: Database
-  readonly #name: string
   readonly #record: GridRecord
   readonly #watch: ClockWatch
   readonly #cellTtlSeconds: number
@@ -93,7 +94,7 @@ export class Ledger<Row> {
     commit: Commit<Row>
   }) {
     this.#database = parts.database
-    this.#name = parts.name
+    this.name = parts.name
     this.#record = parts.record
     this.#watch = parts.watch
     this.#cellTtlSeconds = parts.cellTtlSeconds
@@ -110,7 +111,7 @@ export class Ledger<Row> {
   commit(frames: readonly Frame[], options: CommitOptions = {}): Promise<Settled> {
     return this.#settle('committed', frames, options, async (tx, fresh, now) => {
       if (fresh.length === 0) return
-      await commitRows(this.#commit, await this.#decode(fresh), tx, { now, name: this.#name })
+      await commitRows(this.#commit, await this.#decode(fresh), tx, { now, name: this.name })
     })
   }
 
@@ -122,7 +123,7 @@ export class Ledger<Row> {
   ): Promise<Settled> {
     return this.#settle('quarantined', frames, options, async (tx, fresh, now) => {
       for (const frame of fresh) {
-        await keepRefused(tx, { name: this.#name, frame, bytes: frame.bytes, reason }, now)
+        await keepRefused(tx, { name: this.name, frame, bytes: frame.bytes, reason }, now)
       }
     })
   }
@@ -145,12 +146,12 @@ export class Ledger<Row> {
     try {
       return await this.#database.transaction(async (tx) => {
         const now = await this.#watch.now(tx)
-        const entries = await lockEntries(tx, this.#name, frames, now)
+        const entries = await lockEntries(tx, this.name, frames, now)
         const fresh = takeFresh(frames, entries, settledHere)
         await store(tx, fresh, now)
         // What has aged by a clock that stepped has not aged.
         const maySettle = this.#watch.steadyMs >= ttl
-        await writeEntries(tx, this.#name, entries, outcome, { now, ttl, maySettle })
+        await writeEntries(tx, this.name, entries, outcome, { now, ttl, maySettle })
         if (raise) await this.#record.raise(tx, raise, now)
         return settledOf(entries, outcome)
       })
@@ -184,7 +185,7 @@ export class Ledger<Row> {
       rows: [row],
     } = await this.#database.query(
       'SELECT prefix FROM wide_cache_writers WHERE name = ? AND writer = ?',
-      [this.#name, Buffer.from(writer, 'hex')],
+      [this.name, Buffer.from(writer, 'hex')],
     )
     return Number(row?.['prefix'] ?? -1)
   }
@@ -193,7 +194,7 @@ export class Ledger<Row> {
   async quarantinedOf(writer: string): Promise<ReadonlySet<number>> {
     const { rows } = await this.#database.query(
       'SELECT sequence FROM wide_cache_quarantine WHERE name = ? AND writer = ? AND piece = 0',
-      [this.#name, Buffer.from(writer, 'hex')],
+      [this.name, Buffer.from(writer, 'hex')],
     )
     return new Set(rows.map(({ sequence }) => Number(sequence)))
   }
@@ -203,7 +204,7 @@ export class Ledger<Row> {
    */
   async enterTotals({ writer, issued, dropped }: Totals): Promise<void> {
     const now = await this.#watch.now(this.#database)
-    await TOTALS.upsert(this.#database, [[this.#name, writer, issued, dropped, now]])
+    await TOTALS.upsert(this.#database, [[this.name, writer, issued, dropped, now]])
   }
 
   /** Keeps bytes that are no frame, for a human to look at. */
@@ -211,7 +212,7 @@ export class Ledger<Row> {
     const now = await this.#watch.now(this.#database)
     const reason = 'bytes that are no frame of its kind'
     for (const bytes of pieces) {
-      await keepRefused(this.#database, { name: this.#name, bytes, reason }, now)
+      await keepRefused(this.#database, { name: this.name, bytes, reason }, now)
     }
   }
 }

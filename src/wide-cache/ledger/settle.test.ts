@@ -22,6 +22,7 @@ const refused = (category: DatabaseErrorCategory = 'data'): DatabaseError =>
 
 /** A ledger that takes frames unless `fails` has an error for their sequence numbers. */
 class FakeLedger implements FrameLedger {
+  readonly name = 'clicks'
   readonly commits: number[][] = []
   readonly options: CommitOptions[] = []
   readonly committed: number[] = []
@@ -104,7 +105,11 @@ test('halving a refused batch finds the bad frame: quarantine at its third try',
       3,
     )
     assert.equal(log.lines.length, 1)
-    assert.match(log.lines[0]!, /refuses a frame of 2 rows \(ER_TEST\).*wide_cache_quarantine/)
+    assert.equal(
+      log.lines[0],
+      'wide-cache: the database refuses a frame of 2 rows of "clicks" (ER_TEST); it is kept in ' +
+        'quarantine, and shown by: wide-cache quarantine list --name clicks',
+    )
     assert.doesNotMatch(log.lines.join(), /quotes a row/)
   }
 })

@@ -6,7 +6,7 @@ import type { CommitOptions, Ledger, Settled } from './ledger.js'
 import { RowsError } from './rows.js'
 
 /** The part of the ledger that takes frames, whatever rows they hold. */
-export type FrameLedger = Pick<Ledger<unknown>, 'commit' | 'quarantine'>
+export type FrameLedger = Pick<Ledger<unknown>, 'name' | 'commit' | 'quarantine'>
 
 /** Number of tries of a frame alone before it goes to quarantine. */
 const TRIES_ALONE = 3
@@ -72,10 +72,15 @@ async function settleAlone(
   const settled = await ledger.quarantine([frame], reason, options)
   logger.warn(
     'quarantine',
-    `wide-cache: the database refuses a frame of ${counted(frame.rowCount, 'row')} (${reason}); ` +
-      'it is kept in wide_cache_quarantine',
+    `wide-cache: the database refuses a frame of ${counted(frame.rowCount, 'row')} of ` +
+      `"${ledger.name}" (${reason}); ${keptInQuarantine(ledger.name)}`,
   )
   return settled
+}
+
+/** Says for the log where frames are kept, and by which command they are seen. */
+export function keptInQuarantine(name: string): string {
+  return `it is kept in quarantine, and shown by: wide-cache quarantine list --name ${name}`
 }
 
 /** Tells whether an error says that rows are refused, and not that the database cannot work. */

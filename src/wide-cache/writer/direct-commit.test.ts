@@ -40,7 +40,7 @@ function bench() {
   const direct = new DirectCommit(
     {
       settings: { name: 'hits', maxCommitRows: 5 },
-      ledger: { commit, quarantine: commit },
+      ledger: { name: 'hits', commit, quarantine: commit },
       environment: { ...systemEnvironment, clock, random: () => 0.5 },
       logger: new BurstLogger(log, clock.elapsed),
     },

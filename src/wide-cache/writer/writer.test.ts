@@ -88,6 +88,7 @@ function bench(
     record: { grid },
     sameCache: world,
     ledger: {
+      name: 'test',
       commit,
       quarantine: commit,
       enterTotals: (totals) =>
