@@ -16,6 +16,8 @@ export interface RedisConnection {
   readonly connected?: Promise<unknown>
   /** Whether there are several servers behind it: then one may be silent and others not. */
   readonly isCluster: boolean
+  /** Whether the connection keeps the process alive; the site's own client stays as it is. */
+  keepAlive(keeps: boolean): void
   /** Ends the connection, if it is the adapter's own. */
   discard(): void
 }
@@ -23,7 +25,8 @@ export interface RedisConnection {
 /**
  * The requests in flight through one client. Each is sent at most once, and its promise ends with
  * its reply or with a CacheError, within `timeoutMs`. The first fault of any sort ends the link.
- * Its owner then makes a new one, so that a server that hangs is left.
+ * Its owner then makes a new one, so that a server that hangs is left. The connection keeps the
+ * process alive only while requests are in flight.
  */
 export class RedisLink implements ServerLink {
   readonly #name: string
@@ -70,6 +73,7 @@ export class RedisLink implements ServerLink {
    * @param bytes of the request's value
    */
   send<T>(bytes: number, command: (commands: RedisCommands) => Promise<T>): Promise<T> {
+    if (this.#inFlight.size === 0) this.#connection.keepAlive(true)
     return new Promise((resolve, reject) => {
       const request = { since: systemClock.elapsed(), bytes, reject, again: false }
       this.#inFlight.add(request)
@@ -107,9 +111,16 @@ export class RedisLink implements ServerLink {
   }
 
   /** Takes a request out of those in flight. `false`: it was no longer there. */
-  #settle(request: InFlight): boolean {
+  #remove(request: InFlight): boolean {
     if (!this.#inFlight.delete(request)) return false
     this.#bytesInFlight -= request.bytes
+    if (this.#inFlight.size === 0) this.#connection.keepAlive(false)
+    return true
+  }
+
+  /** Takes out a request that the server has answered. `false`: it was no longer there. */
+  #settle(request: InFlight): boolean {
+    if (!this.#remove(request)) return false
     if (!this.#answered) {
       this.#answered = true
       this.#owner.answered()
@@ -128,9 +139,7 @@ export class RedisLink implements ServerLink {
   }
 
   #reject(request: InFlight, code: CacheErrorCode, what: string, cause?: unknown): void {
-    if (!this.#inFlight.delete(request)) return
-    this.#bytesInFlight -= request.bytes
-    request.reject(this.#error(code, what, cause))
+    if (this.#remove(request)) request.reject(this.#error(code, what, cause))
   }
 
   /**

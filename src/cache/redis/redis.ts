@@ -57,7 +57,12 @@ export function redis(server: string | RedisClientOptions, options: RedisOptions
   checkClient(client)
   const isCluster = isClusterClient(client)
   const commands = commandsOf(client)
-  const connection = { commands, isCluster, discard: () => undefined }
+  const connection = {
+    commands,
+    isCluster,
+    keepAlive: () => undefined,
+    discard: () => undefined,
+  }
   const name = isCluster ? 'cluster' : 'client'
   return new Redis(name, checkedTimeout(timeoutMs), () => connection)
 }
@@ -75,6 +80,7 @@ export function openRedis(address: RedisAddress, options: RedisOptions): Cache {
       commands: commandsOf(client),
       connected,
       isCluster: false,
+      keepAlive: (keeps) => (keeps ? client.ref() : client.unref()),
       discard: () => client.destroy(),
     }
   })
