@@ -40,14 +40,14 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
   return [ok(`the books of ${names.join(', ')} balance, and sampled layers have their rows`)]
 }
 
-/** Returns the findings of the certificates of the last days, each sentence once. */
-async function findingsOfDays(database: Database, name: string): Promise<Set<string>> {
+/** Returns the findings of the certificates of the last days. */
+async function findingsOfDays(database: Database, name: string): Promise<string[]> {
   const now = await database.now()
   const today = Math.floor(now / DAY_MS)
-  const found = new Set<string>()
-  for (let day = today; day > today - DAYS; day--) {
-    const { findings } = await readCertificate(database, name, day, now)
-    for (const finding of findings) found.add(finding)
+  const found: string[] = []
+  for (let number = today; number > today - DAYS; number--) {
+    const { day, findings } = await readCertificate(database, name, number, now)
+    for (const finding of findings) found.push(`${day}: ${finding}`)
   }
   return found
 }
