@@ -9,6 +9,7 @@ export const TABLES: readonly string[] = [
   'activity_hour_values',
   'activity_day_values',
   'activity_certificates',
+  'activity_closed_values',
   'wide_cache_writers',
   'wide_cache_ranges',
 ]

@@ -106,7 +106,7 @@ export interface Activity extends Recorder {
   dashboard(options?: DashboardOptions): Router
   /**
    * Returns the certificate of a UTC day: its figures, the sums of the ledger when the day was
-   * closed, and whether they agree. For an open day, such as today, all figures are as of now.
+   * closed, and whether they agree, with each other and with what the day was then. For an open day, such as today, all figures are as of now.
    * Cached as {@link stats} is.
    *
    * @param day as in `2026-05-17`

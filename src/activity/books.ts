@@ -3,11 +3,21 @@
  * totals: so they come one after the other, and a commit knows which days are closed. On a database
  * of several nodes, two that write it at once conflict, and one of them is rolled back.
  */
-import type { Queryable, Transaction } from '../database/database.js'
+import {
+  type Database,
+  DatabaseError,
+  type Queryable,
+  type Transaction,
+} from '../database/database.js'
 import { table } from '../database/table.js'
 import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 export const HOURS_A_DAY = 24
+
+/** The beginning of an hour of a day: `13:00`. */
+export function hourName(hour: number): string {
+  return `${String(hour).padStart(2, '0')}:00`
+}
 
 const BOOKS = table('activity_books', ['name'], 'open_day', ['views', 'add'], ['changes', 'add'])
 
@@ -41,10 +51,36 @@ export async function enterViews(tx: Transaction, name: string, views: number): 
  */
 async function beginBooks(tx: Transaction, name: string): Promise<void> {
   const { rows } = await tx.query(COMMITTED_SUM, [name])
-  await tx.query('UPDATE activity_books SET uncounted = ? WHERE name = ?', [
-    Number(rows[0]?.['committed']),
+  const committed = Number(rows[0]?.['committed'])
+  await tx.query('UPDATE activity_books SET uncounted = ?, settled = ? WHERE name = ?', [
+    committed,
+    committed,
     name,
   ])
+}
+
+/**
+ * Notes that rows or values of hours before `hour` are about to be removed by age, so that nobody
+ * misses them.
+ *
+ * @returns `false`: a commit holds the books, and nothing may be removed
+ */
+export async function noteRemoval(
+  database: Database,
+  name: string,
+  of: 'rows' | 'values',
+  hour: number,
+): Promise<boolean> {
+  try {
+    await database.query(
+      `UPDATE activity_books SET ${of}_from = ? WHERE name = ? AND ${of}_from < ?`,
+      [hour, name, hour],
+    )
+    return true
+  } catch (error) {
+    if (error instanceof DatabaseError && error.category === 'lock') return false
+    throw error
+  }
 }
 
 /** The oldest day that is open, counted from 1970; 0 before the first visit. */

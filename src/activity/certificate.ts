@@ -1,15 +1,18 @@
 /**
  * The certificate of a day: its figures, what the ledger had to say when it closed, and whether
- * they agree. One statement has all figures, so that a commit that is under way is no finding.
+ * they agree, with each other and with what they were then. One statement has all figures that
+ * change, so that a commit that is under way is no finding.
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
 import { DAY_MS } from '../support/clock.js'
-import { counted } from '../support/printable.js'
 import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
-import { ALL_VIEWS, whyUnbalanced } from './balance.js'
+import { type Balance, whyUnbalanced } from './balance.js'
 import { HOURS_A_DAY } from './books.js'
-import { type Keep, keptOf } from './keep.js'
+import { changesSince, keepFigures } from './closed-day.js'
+import { dayBalanceOf, findingsWithin, sumsOfDay } from './day-balance.js'
+import { keptOf } from './keep.js'
+import { readRecounts } from './recounted-hours.js'
 
 /** Rows of the ledger, since the beginning, of all processes. */
 export interface CertifiedLedger {
@@ -35,6 +38,8 @@ export interface CertifiedLedger {
 export interface ActivityCertificate {
   /** The day, as in `2026-05-17`. */
   readonly day: string
+  /** The oldest day with page views. Nothing is known of those before. `null`: there is none. */
+  readonly firstDay: string | null
   /** The figures of a closed day never change; those of another are as of now. */
   readonly closed: boolean
   /** Page views of the day. */
@@ -43,9 +48,7 @@ export interface ActivityCertificate {
   readonly visitors: number
   /** Page views that came after their own day was closed, and count in this one. */
   readonly late: number
-  /**
-   * Page views of all hours there are, when the day was closed, or now. `null`: as for `ledger`.
-   */
+  /** Page views of all days there are, when the day was closed, or now. `null`: as for `ledger`. */
   readonly allPageViews: number | null
   /**
    * Sums of the ledger when the day was closed, or now. `null` for a closed day without page views:
@@ -59,6 +62,13 @@ export interface ActivityCertificate {
    * been recounted, or no rows are kept.
    */
   readonly layers: number | null
+  /**
+   * Hours of the day whose visitors and pages have been recounted, and equal their sums. `null`: as
+   * for `layers`.
+   */
+  readonly hours: number | null
+  /** Hours of the day with too many page views for that: more than 200,000. */
+  readonly largeHours: number
   /** There are no findings. */
   readonly balanced: boolean
   /** The differences found, one sentence each. */
@@ -66,9 +76,8 @@ export interface ActivityCertificate {
 }
 
 const LEDGER_COLUMNS = ['issued', 'committed', 'quarantined', 'dropped', 'owed', 'lost'] as const
-const OF_LEDGER = LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')
 
-/** Columns that a closing writes. */
+/** Columns that the closing of a day with page views writes. */
 const CLOSING_COLUMNS = ['all_views', 'uncounted', ...LEDGER_COLUMNS] as const
 const CLOSED = table(
   'activity_certificates',
@@ -87,70 +96,132 @@ export async function readCertificate(
   day: number,
   now: number,
 ): Promise<ActivityCertificate> {
-  const hours = [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY]
-  const ofHours = 'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ?'
+  const row = await readDay(queryable, name, day, now)
+  const changes = isClosed(row, day) ? await closedFindings(queryable, name, day, row) : []
+  return certificateOf(queryable, name, day, row, changes)
+}
+
+function isClosed(row: SqlRow, day: number): boolean {
+  return day < Number(row['open_day'] ?? 0) || row['kept_views'] !== null
+}
+
+/** @param changes what differs from when it closed */
+async function certificateOf(
+  queryable: Queryable,
+  name: string,
+  day: number,
+  row: SqlRow,
+  changes: readonly string[],
+): Promise<ActivityCertificate> {
+  const closed = isClosed(row, day)
+  const certified = !closed || row['closed_all_views'] !== null
+  const balance = closed ? closedBalanceOf(row) : dayBalanceOf(row)
+  const why = certified ? whyUnbalanced(balance) : undefined
+  const hours = await readRecounts(queryable, name, day)
+  const [equal, unequal] = [Number(row['layers_equal'] ?? 0), Number(row['layers_unequal'] ?? 0)]
+  const findings = [
+    ...(why ? [why] : []),
+    ...changes,
+    ...findingsWithin(row),
+    ...layerFindings(row, equal, unequal),
+    ...hours.findings,
+  ]
+  return {
+    day: dayText(day),
+    firstDay: row['first_day'] === null ? null : dayText(Number(row['first_day'])),
+    closed,
+    pageViews: Number(row[closed ? 'day_views' : 'hour_views'] ?? 0),
+    visitors: Number(row[closed ? 'day_visitors' : 'seen'] ?? 0),
+    late: Number(row[closed ? 'day_late' : 'hour_late'] ?? 0),
+    allPageViews: certified ? balance.allPageViews : null,
+    ledger: certified ? ledgerOf(row, closed ? 'closed_' : '') : null,
+    keep: await keptOf(queryable, name),
+    layers: equal + unequal > 0 ? equal : null,
+    hours: hours.equal,
+    largeHours: hours.large,
+    balanced: findings.length === 0,
+    findings,
+  }
+}
+
+/** All that is compared of a day, of one moment. */
+async function readDay(
+  queryable: Queryable,
+  name: string,
+  day: number,
+  now: number,
+): Promise<SqlRow> {
+  const sums = Object.entries(sumsOfDay(name, day))
   const { rows } = await queryable.query(
     'SELECT b.open_day, COALESCE(b.uncounted, l.committed) AS uncounted, ' +
-      `(${ALL_VIEWS}) AS all_views, ${OF_LEDGER}, ` +
+      'COALESCE(b.settled, l.committed) AS settled, ' +
+      `COALESCE(b.first_day, (${FIRST_DAY})) AS first_day, ` +
+      `${LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')}, ` +
       `${CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`).join(', ')}, ` +
-      'c.layers_equal, c.layers_unequal, c.unequal_second, ' +
+      'c.views AS kept_views, c.layers_equal, c.layers_unequal, c.unequal_second, ' +
       'd.views AS day_views, d.late AS day_late, d.visitors AS day_visitors, ' +
-      `(SELECT COALESCE(SUM(views), 0) ${ofHours}) AS hour_views, ` +
-      `(SELECT COALESCE(SUM(late), 0) ${ofHours}) AS hour_late, ` +
+      `${sums.map(([as, [sql]]) => `${sql} AS ${as}`).join(', ')}, ` +
       '(SELECT COUNT(*) FROM activity_visitors AS v WHERE v.name = b.name AND v.day = ? AND ' +
       'v.day >= b.open_day) AS seen ' +
       `FROM (${LEDGER_SUMS}) AS l ` +
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [name, ...hours, ...hours, day, now, now, name, name, name, day, name, day],
+    [
+      name,
+      ...sums.flatMap(([, [, values]]) => values),
+      day,
+      now,
+      now,
+      name,
+      name,
+      name,
+      day,
+      name,
+      day,
+    ],
   )
-  return certificateOf(day, rows[0]!, await keptOf(queryable, name))
+  return rows[0]!
 }
 
-function certificateOf(day: number, row: SqlRow, keep: Keep): ActivityCertificate {
-  const number = (column: string): number => Number(row[column] ?? 0)
-  const closed = day < number('open_day')
-  const from = closed ? 'closed_' : ''
-  const certified = !closed || row['closed_all_views'] !== null
-  const balance = {
-    allPageViews: number(`${from}all_views`),
-    uncounted: number(`${from}uncounted`),
-    committed: number(`${from}committed`),
-  }
-  const findings: string[] = []
-  const why = certified ? whyUnbalanced(balance) : undefined
-  if (why) findings.push(why)
-  const [hourViews, hourLate] = [number('hour_views'), number('hour_late')]
-  const pageViews = closed ? number('day_views') : hourViews
-  const late = closed ? number('day_late') : hourLate
-  if (pageViews !== hourViews || late !== hourLate) {
-    findings.push(
-      `the day has ${counted(pageViews, 'page view')}, ${late} of them late, and its hours have ` +
-        `${hourViews}, ${hourLate} of them late`,
-    )
-  }
-  const [equal, unequal] = [number('layers_equal'), number('layers_unequal')]
-  if (unequal > 0) {
-    const last = new Date(number('unequal_second') * 1000).toISOString()
-    findings.push(
-      `${unequal} of ${equal + unequal} recounts found other rows in activities than ` +
-        `activity_seconds says, the last one in the layer that began at ${last}`,
-    )
-  }
+/** The day of the first hour, before any day has closed. */
+const FIRST_DAY = `SELECT MIN(hour - hour % ${HOURS_A_DAY}) / ${HOURS_A_DAY} FROM activity_hours WHERE name = ?`
+
+function dayText(day: number): string {
+  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+}
+
+function closedBalanceOf(row: SqlRow): Balance {
+  const number = (column: string): number => Number(row[`closed_${column}`] ?? 0)
   return {
-    day: new Date(day * DAY_MS).toISOString().slice(0, 10),
-    closed,
-    pageViews,
-    visitors: number(closed ? 'day_visitors' : 'seen'),
-    late,
-    allPageViews: certified ? balance.allPageViews : null,
-    ledger: certified ? ledgerOf(row, from) : null,
-    keep,
-    layers: equal + unequal > 0 ? equal : null,
-    balanced: findings.length === 0,
-    findings,
+    allPageViews: number('all_views'),
+    uncounted: number('uncounted'),
+    committed: number('committed'),
   }
+}
+
+async function closedFindings(
+  queryable: Queryable,
+  name: string,
+  day: number,
+  row: SqlRow,
+): Promise<string[]> {
+  const first = row['first_day'] ?? null
+  if (row['kept_views'] === null && first !== null && day >= Number(first)) {
+    return ['the day is closed, and activity_certificates does not have what it was then']
+  }
+  const isOpen = day >= Number(row['open_day'])
+  const reopened = isOpen ? ['the day was closed, and activity_books has it open again'] : []
+  return [...reopened, ...(await changesSince(queryable, name, day))]
+}
+
+function layerFindings(row: SqlRow, equal: number, unequal: number): string[] {
+  if (unequal === 0) return []
+  const last = new Date(Number(row['unequal_second']) * 1000).toISOString()
+  return [
+    `${unequal} of ${equal + unequal} recounts found other rows in activities than ` +
+      `activity_seconds says, the last one in the layer that began at ${last}`,
+  ]
 }
 
 function ledgerOf(row: SqlRow, from: string): CertifiedLedger {
@@ -164,43 +235,28 @@ function ledgerOf(row: SqlRow, from: string): CertifiedLedger {
 }
 
 /**
- * Certifies a day within the transaction that closes it. That holds the books, so no commit comes
- * in between.
+ * Certifies a day with page views within the transaction that closes it, and settles its rows of
+ * the ledger. That holds the books, so no commit comes in between.
  */
 export async function certify(
   tx: Transaction,
   name: string,
   day: number,
+  dimensions: readonly string[],
   now: number,
 ): Promise<ActivityCertificate> {
-  const { rows } = await tx.query(
-    `SELECT b.uncounted, (${ALL_VIEWS}) AS all_views, ${OF_LEDGER} FROM (${LEDGER_SUMS}) AS l ` +
-      'JOIN activity_books AS b ON b.name = ?',
-    [name, now, now, name, name],
+  const row = await readDay(tx, name, day, now)
+  const { others, allPageViews } = dayBalanceOf(row)
+  const figures = CLOSING_COLUMNS.map((column) =>
+    column === 'all_views' ? allPageViews : (row[column] ?? null),
   )
-  const figures = CLOSING_COLUMNS.map((column) => rows[0]?.[column] ?? null)
   await CLOSED.upsert(tx, [[name, day, ...figures]])
-  return readCertificate(tx, name, day, now)
-}
-
-/** The certificate as one line of the log. */
-export function certificateLine(name: string, certificate: ActivityCertificate): string {
-  const { day, pageViews, visitors, late, ledger, findings } = certificate
-  const rows = ledger
-    ? Object.entries(ledger)
-        .map(([field, n]) => `${field} ${n}`)
-        .join(', ')
-    : 'none'
-  return (
-    `wide-cache: ${day} of "${name}" is closed: ${counted(pageViews, 'page view')}, ` +
-    `${counted(visitors, 'visitor')}, ${late} late; ledger: ${rows}; ` +
-    `${recountsLine(certificate)}; ` +
-    (findings.length === 0 ? 'the books balance' : `it does not balance: ${findings.join('; ')}`)
-  )
-}
-
-/** Results of recounts. */
-export function recountsLine({ keep, layers }: ActivityCertificate): string {
-  if (layers !== null) return `${counted(layers, 'layer')} recounted and equal`
-  return keep === 'sums' ? 'nothing to recount, only sums are kept' : 'no layer recounted'
+  await keepFigures(tx, name, day, dimensions)
+  // A difference is a finding of this day, and of none that comes after it.
+  await tx.query('UPDATE activity_books SET settled = ? WHERE name = ?', [
+    Number(row['committed']) - others,
+    name,
+  ])
+  // Nothing has changed since then.
+  return certificateOf(tx, name, day, await readDay(tx, name, day, now), [])
 }

@@ -3,6 +3,7 @@ import type { Database, Queryable, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
 import { HOURS_A_DAY, openBooks } from './books.js'
 import { type ActivityCertificate, certify } from './certificate.js'
+import { keepEmptyDays } from './closed-day.js'
 import { DAY_MS } from '../support/clock.js'
 import { dimensionsOf } from './dimension-values.js'
 
@@ -40,10 +41,7 @@ export async function closeDays(
   const before = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
   for (let closed = 0; closed < DAYS_A_CALL; closed++) {
     if ((await nextToClose(database, name, before)) === undefined) return false
-    const certificate = await database.transaction(async (tx) => {
-      const day = await close(tx, name, before)
-      return day === undefined ? undefined : certify(tx, name, day, now)
-    })
+    const certificate = await database.transaction((tx) => close(tx, name, before, now))
     if (certificate) onCertified(certificate)
   }
   return true
@@ -70,15 +68,23 @@ async function nextToClose(
   return Math.min(first + 1, before)
 }
 
-/** Returns the day with page views that it has closed, if there was one. */
-async function close(tx: Transaction, name: string, before: number): Promise<number | undefined> {
-  await openBooks(tx, name)
+/** Returns the certificate of the day with page views that it has closed, if there was one. */
+async function close(
+  tx: Transaction,
+  name: string,
+  before: number,
+  now: number,
+): Promise<ActivityCertificate | undefined> {
+  const { openDay } = await openBooks(tx, name)
   // Asked again under the lock: a commit may have brought visits of an older open day meanwhile,
   // or another collector may have been quicker.
   const until = await nextToClose(tx, name, before)
   if (until === undefined) return undefined
-  await tx.query('UPDATE activity_books SET open_day = ? WHERE name = ?', [until, name])
   const day = until - 1
+  await tx.query(
+    'UPDATE activity_books SET open_day = ?, first_day = COALESCE(first_day, ?) WHERE name = ?',
+    [until, day, name],
+  )
   const visitors = await closeHours(tx, name, day)
   const { affectedRows: entered } = await tx.query(
     'INSERT INTO activity_days (name, day, views, late, visitors) ' +
@@ -86,9 +92,12 @@ async function close(tx: Transaction, name: string, before: number): Promise<num
       'WHERE name = ? AND hour >= ? AND hour < ? GROUP BY name',
     [day, visitors, name, day * HOURS_A_DAY, until * HOURS_A_DAY],
   )
+  // The first day that closes is the first one with visits.
+  await keepEmptyDays(tx, name, openDay === 0 ? day : openDay, entered === 0 ? until : day)
   if (entered === 0) return undefined
-  for (const dimension of await dimensionsOf(tx, name)) await closeValues(tx, name, dimension, day)
-  return day
+  const dimensions = await dimensionsOf(tx, name)
+  for (const dimension of dimensions) await closeValues(tx, name, dimension, day)
+  return certify(tx, name, day, dimensions, now)
 }
 
 /** Stores the visitors of each hour; returns those of the day. */

@@ -4,7 +4,7 @@
 import type { Database, Queryable, SqlValue, Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { HOURS_A_DAY, openBooks, openDayOf } from './books.js'
+import { HOURS_A_DAY, noteRemoval, openBooks, openDayOf } from './books.js'
 
 export const HOUR_VALUES = table(
   'activity_hour_values',
@@ -127,6 +127,7 @@ export async function removeValues(
       const oldest = rows[0]?.['hour']
       if (typeof oldest !== 'number' || oldest >= before) break
       if (++removed > HOURS_A_CALL) return true
+      if (!(await noteRemoval(database, name, 'values', oldest + 1))) return false
       await database.query(
         'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ?',
         [name, dimension, oldest],

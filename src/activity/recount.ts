@@ -1,11 +1,14 @@
 /**
- * Recounts layers: the rows of `activities` against `activity_seconds`. Both are written, and
+ * Recounts layers and hours. Layers: the rows of `activities` against `activity_seconds`. Both are written, and
  * removed, by the same transactions, so that one statement finds them equal at any time. Views of
  * which only sums are kept have no rows and are left out, also in seconds that have both.
  */
 import type { Database, Queryable } from '../database/database.js'
 import { table } from '../database/table.js'
+import { HOUR_MS } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
+import { recountHour } from './hour-recount.js'
+import { enterRecount } from './recounted-hours.js'
 
 const EQUAL = table('activity_certificates', ['name', 'day'], ['layers_equal', 'add'])
 const UNEQUAL = table(
@@ -22,7 +25,8 @@ const LAYERS_A_RUN = 4
 const LEAST_SECONDS = 3
 
 /** Layers are from the last day: visits are kept as long by default. */
-const SECONDS_A_DAY = 24 * 3600
+const SECONDS_AN_HOUR = 3600
+const SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
 
 /** From one layer to the next: a prime that never divides the number of layers of a day. */
 const STRIDE = 7_919
@@ -32,6 +36,9 @@ const MAX_SECONDS = 10
 
 /** Collecting runs that are entered in SQL together. */
 const RUNS_A_WRITE = 6
+
+/** Time from one recount of an hour to the next: the hours of a day take 24 minutes. */
+const HOUR_EVERY_MS = 60_000
 
 /** A layer, or the beginning of it. */
 export interface RecountedLayer {
@@ -70,7 +77,8 @@ export async function recount(
 
 /**
  * The recounts of one collector. They walk through the layers of the last day, from a random one on
- * and with neighbours far apart, so that each is recounted once in a while.
+ * and with neighbours far apart, so that each is recounted once in a while; and through all hours
+ * that have ended and whose rows are kept, the newest one first.
  */
 export class Recounts {
   readonly #name: string
@@ -81,6 +89,10 @@ export class Recounts {
   readonly #equal = new Map<number, number>()
   #next: number
   #runs = 0
+  /** The hour that was recounted last. */
+  #hour = Infinity
+  /** The minute of the last recount of an hour. */
+  #minute: number | undefined
 
   constructor(parts: {
     name: string
@@ -95,11 +107,17 @@ export class Recounts {
     this.#logger = parts.logger
   }
 
-  /**
-   * Recounts some layers, and enters what it finds in the certificates of their days. A layer
-   * without rows and views is not counted.
-   */
+  /** Recounts some layers, and once a minute an hour, and enters what it finds. */
   async run(database: Database, now: number): Promise<void> {
+    await this.#recountLayers(database, now)
+    const minute = Math.floor(now / HOUR_EVERY_MS)
+    if (minute === this.#minute) return
+    this.#minute = minute
+    await this.#recountHour(database, now)
+  }
+
+  /** A layer without rows and views is not counted. */
+  async #recountLayers(database: Database, now: number): Promise<void> {
     const length = Math.min(this.#layerSeconds, MAX_SECONDS)
     const seconds = Array.from({ length: LAYERS_A_RUN }, () => this.#step(now))
     const unequal: RecountedLayer[] = []
@@ -131,6 +149,36 @@ export class Recounts {
     )
     this.#equal.clear()
     this.#runs = 0
+  }
+
+  /** Logs a difference when it is found first, or is another one, by one of several collectors. */
+  async #recountHour(database: Database, now: number): Promise<void> {
+    const hour = await this.#nextHour(database, Math.floor(now / HOUR_MS))
+    if (hour === undefined) return
+    this.#hour = hour
+    const found = await recountHour(database, this.#name, hour)
+    if (found === undefined) return
+    const isNew = await enterRecount(database, this.#name, hour, found)
+    if (!isNew || found === '') return
+    this.#logger.error(
+      `wide-cache: rows and sums of "${this.#name}" differ: of the hour that began at ` +
+        `${new Date(hour * HOUR_MS).toISOString()}, a recount found ${found}; look for what has ` +
+        'changed the tables beside wide-cache, and report a bug if nothing has; ' +
+        '"wide-cache certificate" has the last result of each hour',
+    )
+  }
+
+  /** The newest hour with visits that is older than the last one, or else than `end`. */
+  async #nextHour(database: Database, end: number): Promise<number | undefined> {
+    for (const before of [Math.min(this.#hour, end), end]) {
+      const { rows } = await database.query(
+        'SELECT MAX(second) AS second FROM activity_seconds WHERE name = ? AND second < ?',
+        [this.#name, before * SECONDS_AN_HOUR],
+      )
+      const second = rows[0]?.['second'] ?? null
+      if (second !== null) return Math.floor(Number(second) / SECONDS_AN_HOUR)
+    }
+    return undefined
   }
 
   /** Logs the first one of a day, however many collectors find some. */

@@ -5,7 +5,8 @@
 import { listsOf } from '../database/bulk.js'
 import type { Database, SqlValue, Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { openBooks } from './books.js'
+import { HOURS_A_DAY, openBooks } from './books.js'
+import { CLOSED_VALUES, WEIGHT } from './closed-day.js'
 import { DAY_VALUES } from './day-closing.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
@@ -42,27 +43,34 @@ export async function removeValue(
   const stored = fitText(value, MAX_VALUE_BYTES)
   const sums = await database.transaction(async (tx) => {
     // No commit adds to the value meanwhile, and no day closes.
-    await openBooks(tx, name)
+    const { openDay } = await openBooks(tx, name)
+    const place = { name, dimension, value: stored, openDay }
     return {
-      hours: await moveToOther(tx, 'hour', name, dimension, stored),
-      days: await moveToOther(tx, 'day', name, dimension, stored),
+      hours: await moveToOther(tx, 'hour', place),
+      days: await moveToOther(tx, 'day', place),
     }
   })
   return { ...sums, rows: dimension === PAGE ? await replacePages(database, name, stored) : 0 }
+}
+
+interface Place {
+  readonly name: string
+  readonly dimension: string
+  readonly value: string
+  /** The oldest day that is open. */
+  readonly openDay: number
 }
 
 /** Returns in how many hours or days there were views. */
 async function moveToOther(
   tx: Transaction,
   period: 'hour' | 'day',
-  name: string,
-  dimension: string,
-  value: string,
+  { name, dimension, value, openDay }: Place,
 ): Promise<number> {
   const table = period === 'hour' ? HOUR_VALUES : DAY_VALUES
   const place = [name, dimension, Buffer.from(value)]
   const { rows } = await tx.query(
-    `SELECT ${period} AS period, views FROM ${table.name} ` +
+    `SELECT ${period} AS period, views, views * (${WEIGHT}) AS weight FROM ${table.name} ` +
       `WHERE name = ? AND dimension = ? AND value = ? ORDER BY ${period}`,
     place,
   )
@@ -77,6 +85,20 @@ async function moveToOther(
     ]),
   )
   await tx.query(`DELETE FROM ${table.name} WHERE name = ? AND dimension = ? AND value = ?`, place)
+  const weights = new Map<number, number>()
+  for (const row of rows) {
+    const day = Math.floor(Number(row['period']) / (period === 'hour' ? HOURS_A_DAY : 1))
+    if (day < openDay) weights.set(day, (weights.get(day) ?? 0) - Number(row['weight']))
+  }
+  // The other value weighs nothing.
+  await CLOSED_VALUES.upsert(
+    tx,
+    [...weights].map(([day, weight]) => [
+      ...([name, day, dimension, 0] as const),
+      period === 'day' ? weight : 0,
+      period === 'hour' ? weight : 0,
+    ]),
+  )
   return rows.length
 }
 

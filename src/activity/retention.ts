@@ -8,11 +8,11 @@ import {
 } from '../database/database.js'
 import { forUpdate, placeholders } from '../database/dialect.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
-import { HOURS_A_DAY, openDayOf } from './books.js'
+import { HOURS_A_DAY, noteRemoval, openDayOf } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { ActivityCertificate } from './certificate.js'
 import { closeDays } from './day-closing.js'
-import { sliceOf } from './sums.js'
+import { endOfSlice, sliceOf } from './sums.js'
 import { foldValues, removeValues } from './dimension-values.js'
 
 /**
@@ -86,6 +86,7 @@ export async function removeOldVisits(
 function secondsRemoval(database: Database, name: string, keepFrom: number): Removal {
   // Not from the first one again: the server still steps over what has just been removed.
   let from = 0
+  const note = removalNotes(database, name)
   return async () => {
     const { rows } = await database.query(
       'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
@@ -93,7 +94,7 @@ function secondsRemoval(database: Database, name: string, keepFrom: number): Rem
       [name, from, keepFrom, SECONDS_A_PIECE],
     )
     const seconds = firstOf(rows)
-    if (seconds.length === 0) return false
+    if (seconds.length === 0 || !(await note(seconds.at(-1)!))) return false
     try {
       await database.transaction((tx) => removeSeconds(tx, name, seconds))
     } catch (error) {
@@ -102,6 +103,17 @@ function secondsRemoval(database: Database, name: string, keepFrom: number): Rem
     }
     from = seconds.at(-1)! + 1
     return seconds.length < rows.length || rows.length === SECONDS_A_PIECE
+  }
+}
+
+/** Notes the removal of rows and visitors up to a second, once for each hour. */
+function removalNotes(database: Database, name: string): (second: number) => Promise<boolean> {
+  let noted = 0
+  return async (second) => {
+    const hour = Math.floor((second * 1000) / HOUR_MS) + 1
+    if (hour > noted && !(await noteRemoval(database, name, 'rows', hour))) return false
+    noted = Math.max(noted, hour)
+    return true
   }
 }
 
@@ -179,12 +191,15 @@ async function visitorsRemoval(
 ): Promise<Removal> {
   const before = sliceOf(Math.min(keepFrom, ((await openDayOf(database, name)) * DAY_MS) / 1000))
   let from = 0
+  const note = removalNotes(database, name)
   return async () => {
     const { rows } = await database.query(
       'SELECT day, visitor, last_slice FROM activity_visitors WHERE name = ? AND ' +
         'last_slice >= ? AND last_slice < ? ORDER BY last_slice LIMIT ?',
       [name, from, before, VISITORS_A_PIECE],
     )
+    const last = rows.at(-1)?.['last_slice']
+    if (last === undefined || !(await note(endOfSlice(Number(last))))) return false
     const byDay = new Map<number, SqlValue[]>()
     for (const { day, visitor } of rows) {
       const visitors = byDay.get(Number(day)) ?? []
@@ -200,7 +215,7 @@ async function visitorsRemoval(
         )
       }
     }
-    from = Number(rows.at(-1)?.['last_slice'] ?? from)
+    from = Number(last)
     return rows.length === VISITORS_A_PIECE
   }
 }

@@ -19,6 +19,7 @@ import { readCertificate } from './certificate.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { packDimensions, packedPairs, unpackPair } from './packed-dimensions.js'
 import type { ActivityPeriod } from './history.js'
+import { recountHour } from './hour-recount.js'
 import type { Period } from '../support/periods.js'
 import { activitySettings } from './options.js'
 import { removeOldVisits } from './retention.js'
@@ -332,7 +333,7 @@ async function assertRecounted(world: World): Promise<void> {
   assert.equal(Number(rows[0]!['late']), recount.late)
 }
 
-/** Each day's certificate has its figures, and balances. */
+/** Each day's certificate has its figures, and balances, and its hours are those of the rows. */
 async function assertCertified({ database, name, recount, now }: World): Promise<void> {
   const [from, to] = [Math.floor(START / DAY_MS) - 2, Math.floor(now / DAY_MS) + 1]
   const days = recount.history(DAY_MS, from * DAY_MS, to * DAY_MS)
@@ -343,6 +344,10 @@ async function assertCertified({ database, name, recount, now }: World): Promise
       [`${found.day}T00:00:00.000Z`, found.pageViews, found.visitors, found.findings],
       [start, pageViews, visitors, []],
     )
+    for (let hour = 0; hour < 24; hour++) {
+      const differs = await recountHour(database, name, (from + index) * 24 + hour)
+      assert.equal(differs ?? '', '', `${start}, hour ${hour}`)
+    }
   }
 }
 

@@ -1,6 +1,7 @@
 /** `wide-cache certificate`: the certificate of a day of an activity, as text on stdout. */
 import type { Writable } from 'node:stream'
-import { type ActivityCertificate, readCertificate, recountsLine } from '../activity/certificate.js'
+import { type ActivityCertificate, readCertificate } from '../activity/certificate.js'
+import { recountsLine } from '../activity/certificate-line.js'
 import { dayNumber } from '../activity/ranges.js'
 import type { Logger } from '../support/logger.js'
 import { activityNamed, withActivities } from './activities.js'
@@ -30,17 +31,25 @@ export async function printCertificate(
 }
 
 function asText(certificate: ActivityCertificate): string {
-  const { day, closed, pageViews, visitors, late, allPageViews, ledger } = certificate
+  const { pageViews, visitors, late, allPageViews, ledger } = certificate
   const lines: [string, string | number][] = [
-    ['day', `${day} (UTC), ${closed ? 'closed' : 'open: as of now'}`],
+    ['day', dayLine(certificate)],
     ['page views', pageViews],
     ['visitors', visitors],
     ['late', late],
     ['of all hours', allPageViews ?? 'not certified, since the day has no page views'],
     ...Object.entries(ledger ?? {}),
-    ['layers', recountsLine(certificate)],
+    ['recounts', recountsLine(certificate)],
     ['balanced', certificate.balanced ? 'yes' : 'no'],
     ...certificate.findings.map((finding): [string, string] => ['finding', finding]),
   ]
   return lines.map(([label, value]) => `${label.padEnd(14)}${value}\n`).join('')
+}
+
+function dayLine({ day, firstDay, closed }: ActivityCertificate): string {
+  if (firstDay === null) return `${day} (UTC), nothing is known of it: there are no page views yet`
+  if (day < firstDay) {
+    return `${day} (UTC), nothing is known of it: the first page views are of ${firstDay}`
+  }
+  return `${day} (UTC), ${closed ? 'closed' : 'open: as of now'}`
 }

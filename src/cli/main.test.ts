@@ -264,8 +264,18 @@ describe('export', () => {
       pageViews: 7,
       allPageViews: 9,
       balanced: false,
-      findings: ['the hours have 9 page views, and the ledger has committed 5 rows'],
+      findings: [
+        'the hours have 9 page views, and the ledger has committed 5 rows',
+        'its seconds have 4 page views, and its hours have 7',
+        'its values of page by the hour have 4 page views, and its hours have 7',
+      ],
     })
+    const before = await run(['certificate', '2026-05-01', '--name', 'shop'], env)
+    assert.match(
+      before.stdout,
+      /^day +2026-05-01 \(UTC\), nothing is known of it: the first page views are of 2026-05-17\n/,
+    )
+    assert.equal(before.status, 0)
   })
 
   test('remove-value takes a page out of the sums, without showing it', async () => {

@@ -5,7 +5,10 @@ import { watchBalance } from '../../src/activity/balance.js'
 import { readCertificate } from '../../src/activity/certificate.js'
 import { readHistory, readTop } from '../../src/activity/history.js'
 import type { Period } from '../../src/support/periods.js'
+import { recountHour } from '../../src/activity/hour-recount.js'
 import { recount, Recounts } from '../../src/activity/recount.js'
+import { removeValue } from '../../src/activity/remove-value.js'
+import { removeOldVisits } from '../../src/activity/retention.js'
 import { readStats } from '../../src/activity/stats.js'
 import { enterName } from '../../src/wide-cache/ledger/name-settings.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
@@ -90,9 +93,33 @@ test('a collector that looks at the books while visits are committed finds nothi
         await watchBalance(collector.database, NAME, new BurstLogger(log, () => 0))
         const layers = await recount(collector.database, NAME, [SECOND, SECOND + 1], 1)
         for (const { rows, views } of layers) assert.equal(rows, views)
+        assert.equal(await recountHour(collector.database, NAME, DAY * 24), '')
       },
     })
     assert.deepEqual(log.lines, [])
+  }, BOUNDS)
+})
+
+test('nothing is found of an hour and its day while a value, rows and visitors are removed', async () => {
+  await explore(async (orders) => {
+    const [remover, reader] = [orders.actor('remover'), orders.actor('reader')]
+    await orders.alone(() => commit(remover, [visit(START, 1, '/secret'), visit(START, 2)]))
+    await orders.alone(() => close(remover))
+    const now = START + 3 * DAY_MS
+    await orders.together({
+      remover: async () => {
+        await removeValue(remover.database, NAME, 'page', '/secret')
+        const kept = { rowsMs: 0, valuesDays: 0, vanishedSeconds: 9 * 86_400 }
+        await removeOldVisits(remover.database, { now, name: NAME }, kept)
+      },
+      reader: async () => {
+        const found = await recountHour(reader.database, NAME, DAY * 24)
+        assert.equal(found ?? '', '')
+        assert.deepEqual((await readCertificate(reader.database, NAME, DAY, now)).findings, [])
+      },
+    })
+    const { findings } = await orders.alone(() => readCertificate(reader.database, NAME, DAY, now))
+    assert.deepEqual(findings, [])
   }, BOUNDS)
 })
 

@@ -37,7 +37,9 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
 -- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
 -- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
 -- The books balance if the views of all hours, and uncounted, are the rows that the ledger has committed. uncounted: rows
--- that it had before the first visit. difference: how many more it had than that when a collector last looked.
+-- that it had before the first visit. difference: how many more it had than that when a collector last looked. settled:
+-- rows that it had before the first visit, and for the closed days. first_day: the oldest closed day with a visit.
+-- rows_from, values_from: the first hour whose rows, seconds and visitors, or values, have not been removed by age.
 CREATE TABLE IF NOT EXISTS activity_books (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   open_day BIGINT NOT NULL,
@@ -45,17 +47,23 @@ CREATE TABLE IF NOT EXISTS activity_books (
   changes BIGINT NOT NULL,
   uncounted BIGINT NOT NULL DEFAULT 0,
   difference BIGINT NOT NULL DEFAULT 0,
+  settled BIGINT NOT NULL DEFAULT 0,
+  first_day BIGINT NULL,
+  rows_from BIGINT NOT NULL DEFAULT 0,
+  values_from BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
 -- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
--- hour are NULL until its day is closed; days are entered when they close.
+-- hour are NULL until its day is closed; days are entered when they close. recounted: what the last recount of the hour's
+-- rows has found to differ; empty: nothing; NULL: there was none.
 CREATE TABLE IF NOT EXISTS activity_hours (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   hour BIGINT NOT NULL,
   views BIGINT NOT NULL,
   late BIGINT NOT NULL,
   visitors BIGINT NULL,
+  recounted VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NULL,
   PRIMARY KEY (name, hour)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
@@ -70,13 +78,18 @@ CREATE TABLE IF NOT EXISTS activity_days (
 
 -- What else is certified of a day. Layers of which collectors have compared the rows with activity_seconds: how often they
 -- were equal, how often not, and when the last such layer began (a second since 1970). The others are NULL until the day is
--- closed: the views of all hours, uncounted as in activity_books, and all rows of the ledger, as they were at the closing.
+-- closed. Each closed day from the first one with visits on has what it was then: its figures, and those of its hours as
+-- JSON. One with views also has the views of all days, uncounted as in activity_books, and all rows of the ledger.
 CREATE TABLE IF NOT EXISTS activity_certificates (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   day BIGINT NOT NULL,
   layers_equal BIGINT NOT NULL DEFAULT 0,
   layers_unequal BIGINT NOT NULL DEFAULT 0,
   unequal_second BIGINT NULL,
+  views BIGINT NULL,
+  late BIGINT NULL,
+  visitors BIGINT NULL,
+  hours VARCHAR(2048) CHARACTER SET ascii COLLATE ascii_bin NULL,
   all_views BIGINT NULL,
   uncounted BIGINT NULL,
   issued BIGINT NULL,
@@ -106,4 +119,16 @@ CREATE TABLE IF NOT EXISTS activity_day_values (
   value VARBINARY(255) NOT NULL,
   views BIGINT NOT NULL,
   PRIMARY KEY (name, dimension, day, value)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- What the values of a dimension were when a day was closed: the sum of their views, and that of views times a number made
+-- of the value, of the day and of its hours.
+CREATE TABLE IF NOT EXISTS activity_closed_values (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  day BIGINT NOT NULL,
+  dimension VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  views BIGINT NOT NULL,
+  day_weight BIGINT NOT NULL,
+  hour_weight BIGINT NOT NULL,
+  PRIMARY KEY (name, day, dimension)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

@@ -37,7 +37,9 @@ CREATE INDEX IF NOT EXISTS activity_visitors_last_slice ON activity_visitors (na
 -- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
 -- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
 -- The books balance if the views of all hours, and uncounted, are the rows that the ledger has committed. uncounted: rows
--- that it had before the first visit. difference: how many more it had than that when a collector last looked.
+-- that it had before the first visit. difference: how many more it had than that when a collector last looked. settled:
+-- rows that it had before the first visit, and for the closed days. first_day: the oldest closed day with a visit.
+-- rows_from, values_from: the first hour whose rows, seconds and visitors, or values, have not been removed by age.
 CREATE TABLE IF NOT EXISTS activity_books (
   name TEXT NOT NULL,
   open_day INTEGER NOT NULL,
@@ -45,17 +47,23 @@ CREATE TABLE IF NOT EXISTS activity_books (
   changes INTEGER NOT NULL,
   uncounted INTEGER NOT NULL DEFAULT 0,
   difference INTEGER NOT NULL DEFAULT 0,
+  settled INTEGER NOT NULL DEFAULT 0,
+  first_day INTEGER NULL,
+  rows_from INTEGER NOT NULL DEFAULT 0,
+  values_from INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 ) WITHOUT ROWID;
 
 -- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
--- hour are NULL until its day is closed; days are entered when they close.
+-- hour are NULL until its day is closed; days are entered when they close. recounted: what the last recount of the hour's
+-- rows has found to differ; empty: nothing; NULL: there was none.
 CREATE TABLE IF NOT EXISTS activity_hours (
   name TEXT NOT NULL,
   hour INTEGER NOT NULL,
   views INTEGER NOT NULL,
   late INTEGER NOT NULL,
   visitors INTEGER NULL,
+  recounted TEXT NULL,
   PRIMARY KEY (name, hour)
 ) WITHOUT ROWID;
 
@@ -70,13 +78,18 @@ CREATE TABLE IF NOT EXISTS activity_days (
 
 -- What else is certified of a day. Layers of which collectors have compared the rows with activity_seconds: how often they
 -- were equal, how often not, and when the last such layer began (a second since 1970). The others are NULL until the day is
--- closed: the views of all hours, uncounted as in activity_books, and all rows of the ledger, as they were at the closing.
+-- closed. Each closed day from the first one with visits on has what it was then: its figures, and those of its hours as
+-- JSON. One with views also has the views of all days, uncounted as in activity_books, and all rows of the ledger.
 CREATE TABLE IF NOT EXISTS activity_certificates (
   name TEXT NOT NULL,
   day INTEGER NOT NULL,
   layers_equal INTEGER NOT NULL DEFAULT 0,
   layers_unequal INTEGER NOT NULL DEFAULT 0,
   unequal_second INTEGER NULL,
+  views INTEGER NULL,
+  late INTEGER NULL,
+  visitors INTEGER NULL,
+  hours TEXT NULL,
   all_views INTEGER NULL,
   uncounted INTEGER NULL,
   issued INTEGER NULL,
@@ -106,4 +119,16 @@ CREATE TABLE IF NOT EXISTS activity_day_values (
   value BLOB NOT NULL,
   views INTEGER NOT NULL,
   PRIMARY KEY (name, dimension, day, value)
+) WITHOUT ROWID;
+
+-- What the values of a dimension were when a day was closed: the sum of their views, and that of views times a number made
+-- of the value, of the day and of its hours.
+CREATE TABLE IF NOT EXISTS activity_closed_values (
+  name TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  dimension TEXT NOT NULL,
+  views INTEGER NOT NULL,
+  day_weight INTEGER NOT NULL,
+  hour_weight INTEGER NOT NULL,
+  PRIMARY KEY (name, day, dimension)
 ) WITHOUT ROWID;

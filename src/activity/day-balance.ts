@@ -1,0 +1,101 @@
+/**
+ * The law of the books for one day, as parts of a statement: what the ledger has committed are the
+ * rows that it had settled before the open days, the page views of the day, and those of the other
+ * open days. Days that are closed are not added up again, and the others count as their hours or as
+ * their seconds say: so what somebody changes of one day is no finding of another.
+ */
+import type { SqlRow, SqlValue } from '../database/database.js'
+import { counted } from '../support/printable.js'
+import { type Balance, differenceOf } from './balance.js'
+import { HOURS_A_DAY } from './books.js'
+import { PAGE } from './sums.js'
+
+const SECONDS_AN_HOUR = 3600
+
+/** An expression of SQL, and the values of its parameters. */
+export type Expression = readonly [sql: string, values: readonly SqlValue[]]
+
+/** A unit of time that page views are summed up by: a table, its column, and units of an hour. */
+type Unit = readonly [table: string, column: string, perHour: number]
+const HOURS: Unit = ['activity_hours', 'hour', 1]
+const SECONDS: Unit = ['activity_seconds', 'second', SECONDS_AN_HOUR]
+const PAGES: Unit = ['activity_hour_values', 'hour', 1]
+
+const OPEN_DAY = 'SELECT open_day FROM activity_books WHERE name = ?'
+/** The day after the last one that has figures of its closing, whatever the books say. */
+const AFTER_CLOSED =
+  'SELECT COALESCE(MAX(day) + 1, 0) FROM activity_certificates WHERE name = ? AND views IS NOT NULL'
+const ROWS_FROM = 'SELECT rows_from FROM activity_books WHERE name = ?'
+const VALUES_FROM = 'SELECT values_from FROM activity_books WHERE name = ?'
+
+/** The sums that {@link dayBalanceOf} and {@link findingsWithin} compare, by their names. */
+export function sumsOfDay(name: string, day: number): Record<string, Expression> {
+  const sum = (of: string, [table, unit, perHour]: Unit, ...wheres: Where[]): Expression => {
+    const conditions = wheres.map((where) => where(unit, perHour))
+    return [
+      `(SELECT COALESCE(SUM(${of}), 0) FROM ${table} WHERE name = ?` +
+        `${conditions.map(([sql]) => ` AND ${sql}`).join('')})`,
+      [name, ...conditions.flatMap(([, values]) => values)],
+    ]
+  }
+  const from = (hours: string): Where => {
+    return (unit, perHour) => [`${unit} >= ${perHour} * COALESCE((${hours}), 0)`, [name]]
+  }
+  const openFrom = (days: string): Where => {
+    return (unit, perHour) => [`${unit} >= ${HOURS_A_DAY * perHour} * (${days})`, [name]]
+  }
+  const [first, end] = [day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY]
+  const ofDay: Where = (unit, perHour) => [
+    `${unit} >= ? AND ${unit} < ?`,
+    [first * perHour, end * perHour],
+  ]
+  const ofOthers: Where = (unit, perHour) => [
+    `(${unit} < ? OR ${unit} >= ?)`,
+    [first * perHour, end * perHour],
+  ]
+  const beforeRows: Where = (unit) => [`${unit} < (${ROWS_FROM})`, [name]]
+  const ofPages: Where = () => ['dimension = ?', [PAGE]]
+  const others = [openFrom(OPEN_DAY), openFrom(AFTER_CLOSED), ofOthers]
+  return {
+    hour_views: sum('views', HOURS, ofDay),
+    hour_late: sum('late', HOURS, ofDay),
+    other_hours: sum('views', HOURS, ...others),
+    other_removed: sum('views', HOURS, ...others, beforeRows),
+    other_seconds: sum('views', SECONDS, ...others, from(ROWS_FROM)),
+    kept_hours: sum('views', HOURS, ofDay, from(ROWS_FROM)),
+    kept_seconds: sum('views', SECONDS, ofDay, from(ROWS_FROM)),
+    listed_hours: sum('views', HOURS, ofDay, from(VALUES_FROM)),
+    listed_pages: sum('views', PAGES, ofPages, ofDay, from(VALUES_FROM)),
+  }
+}
+
+type Where = (unit: string, perHour: number) => Expression
+
+/** Both sides of the law of a day that is open, or is being closed. */
+export function dayBalanceOf(row: SqlRow): Balance & { readonly others: number } {
+  const number = (column: string): number => Number(row[column] ?? 0)
+  const uncounted = number('uncounted')
+  const committed = number('committed')
+  const balanceWith = (others: number) => ({
+    allPageViews: number('settled') - uncounted + number('hour_views') + others,
+    uncounted,
+    committed,
+    others,
+  })
+  const byHours = balanceWith(number('other_hours'))
+  const bySeconds = balanceWith(number('other_removed') + number('other_seconds'))
+  return differenceOf(bySeconds) === 0 ? bySeconds : byHours
+}
+
+/** What differs within a day, as long as its seconds and values by the hour are kept. */
+export function findingsWithin(row: SqlRow): string[] {
+  const number = (column: string): number => Number(row[column])
+  const findings: string[] = []
+  const compare = (what: string, found: number, hours: number): void => {
+    if (found === hours) return
+    findings.push(`${what} ${counted(found, 'page view')}, and its hours have ${hours}`)
+  }
+  compare('its seconds have', number('kept_seconds'), number('kept_hours'))
+  compare(`its values of ${PAGE} by the hour have`, number('listed_pages'), number('listed_hours'))
+  return findings
+}
