@@ -12,6 +12,7 @@ import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
+import { enterName } from '../wide-cache/ledger/name-settings.js'
 import { commitVisits } from './commit.js'
 import { packDimensions } from './packed-dimensions.js'
 import { Recounts } from './recount.js'
@@ -453,6 +454,34 @@ for (const [server, url] of [
         balance(await certificates())
       }
       assert.equal(await query('DELETE FROM activities WHERE name = ?'), 0)
+    })
+
+    test('folded pages are no finding', async () => {
+      const { query, recount, certificates } = await site()
+      const ofHour = `${THERE} dimension = 'page' AND hour = ${hourOf(TODAY)}`
+      assert(
+        await query(`UPDATE activity_hour_values SET value = '' ${ofHour} AND HEX(value) = '2F62'`),
+      )
+      await recount()
+      balance(await certificates())
+    })
+
+    test('visits of which only sums are kept are not recounted, and are no finding', async () => {
+      const { database, name, recount, certificates } = await site()
+      await enterName(database, {
+        name,
+        kind: 'activity',
+        cellTtlSeconds: 3_600,
+        directSeconds: 75,
+        vanishedSeconds: 3_600,
+        nameSettings: { keep: { value: 'sums', counts: 'last' } },
+      })
+      await commit(database, name, visitsOf(TODAY))
+      await recount()
+      const found = await certificates()
+      balance(found)
+      // The hour of the late visits has rows alone.
+      assert.deepEqual([found.at(-1)!.keep, found.at(-1)!.hours], ['sums', 1])
     })
 
     test('a removed value hides no change of before', async () => {
