@@ -194,7 +194,10 @@ test('every folder of the sources has judges, and those near a source come first
   // No test imports these: that of what imports them.
   assert.deepEqual(near('visitors/salt.ts'), ['src/visitors/pseudonymizer.test.ts'])
   // As slow as it is.
-  assert.deepEqual(near('activity/certificate.ts'), ['src/activity/certificate.test.ts'])
+  assert.deepEqual(near('activity/certificate.ts'), [
+    'src/activity/certificate.test.ts',
+    'src/activity/tampering.test.ts',
+  ])
   assert.deepEqual(
     judgesOf('database/mysql/session.ts').map(({ name }) => name),
     [
