@@ -1,10 +1,10 @@
 /**
- * The values of dimensions by the hour: how many there are is bounded, and how long they are kept.
+ * The values of dimensions by the hour: their table, which there are, and how long they are kept.
  */
-import type { Database, Queryable, SqlValue, Transaction } from '../database/database.js'
+import type { Database, Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { HOURS_A_DAY, noteRemoval, openBooks, openDayOf } from './books.js'
+import { HOURS_A_DAY, noteRemoval, openDayOf } from './books.js'
 
 export const HOUR_VALUES = table(
   'activity_hour_values',
@@ -12,12 +12,8 @@ export const HOUR_VALUES = table(
   ['views', 'add'],
 )
 
-/** Values that an hour of a dimension may have before the smallest are folded into one. */
-const MAX_VALUES_AN_HOUR = 10_000
-
-/** Values folded in one transaction. */
-const VALUES_A_FOLD = 500
-const FOLDS_A_CALL = 200
+/** The empty value, under which all views count that are of no listed value. */
+export const NO_VALUE = Buffer.alloc(0)
 
 /** Hours of values removed by one call. */
 const HOURS_A_CALL = 2
@@ -49,61 +45,23 @@ async function dimensionsIn(queryable: Queryable, name: string, table: string): 
 }
 
 /**
- * Folds the values with the fewest views of each hour that has more than 10,000 into one, so that
- * whoever sends ever new values neither fills the disk nor pushes out real ones.
- *
- * @returns whether there are more than one call folds
+ * Counts the values that each of `dimensions` lists in an hour, without the empty one; those with
+ * none are left out.
  */
-export async function foldValues(database: Database, name: string): Promise<boolean> {
-  let folds = 0
-  for (const dimension of await dimensionsOf(database, name)) {
-    const { rows } = await database.query(
-      'SELECT hour, COUNT(*) AS n FROM activity_hour_values WHERE name = ? AND dimension = ? AND ' +
-        `hour >= ${HOURS_A_DAY} * (SELECT open_day FROM activity_books WHERE name = ?) ` +
-        `GROUP BY hour HAVING COUNT(*) > ${MAX_VALUES_AN_HOUR}`,
-      [name, dimension, name],
-    )
-    for (const { hour, n } of rows) {
-      for (let left = Number(n) - MAX_VALUES_AN_HOUR; left > 0; left -= VALUES_A_FOLD) {
-        if (++folds > FOLDS_A_CALL) return true
-        const place = { name, dimension, hour: Number(hour) }
-        await database.transaction((tx) => fold(tx, place))
-      }
-    }
-  }
-  return false
-}
-
-interface Place {
-  readonly name: string
-  readonly dimension: string
-  readonly hour: number
-}
-
-async function fold(tx: Transaction, { name, dimension, hour }: Place): Promise<void> {
-  // No day closes meanwhile, and nothing is added to the values.
-  const { openDay } = await openBooks(tx, name)
-  if (hour < openDay * HOURS_A_DAY) return
-  const listed =
-    'FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND value <> ?'
-  const place = [name, dimension, hour, Buffer.alloc(0)]
-  // Counted again under the lock: another collector may have folded them meanwhile.
-  const { rows: counts } = await tx.query(`SELECT COUNT(*) AS n ${listed}`, place)
-  // The folded ones are a value themselves.
-  const tooMany = Number(counts[0]?.['n']) + 1 - MAX_VALUES_AN_HOUR
-  if (tooMany <= 0) return
-  const { rows } = await tx.query(
-    `SELECT value, views ${listed} ORDER BY views, value DESC LIMIT ?`,
-    [...place, Math.min(tooMany, VALUES_A_FOLD)],
+export async function countValues(
+  queryable: Queryable,
+  name: string,
+  dimensions: readonly string[],
+  hour: number,
+): Promise<Map<string, number>> {
+  if (dimensions.length === 0) return new Map()
+  const { rows } = await queryable.query(
+    'SELECT dimension, COUNT(*) AS n FROM activity_hour_values WHERE name = ? AND ' +
+      `dimension IN (${placeholders(dimensions.length)}) AND hour = ? AND value > ? ` +
+      'GROUP BY dimension',
+    [name, ...dimensions, hour, NO_VALUE],
   )
-  const values = rows.map(({ value }): SqlValue => value ?? null)
-  await tx.query(
-    'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
-      `value IN (${placeholders(values.length)})`,
-    [name, dimension, hour, ...values],
-  )
-  const views = rows.reduce((sum, row) => sum + Number(row['views']), 0)
-  await HOUR_VALUES.upsert(tx, [[name, dimension, hour, Buffer.alloc(0), views]])
+  return new Map(rows.map(({ dimension, n }) => [String(dimension), Number(n)]))
 }
 
 /**

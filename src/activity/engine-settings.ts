@@ -5,6 +5,7 @@ import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { bookMetrics } from './book-metrics.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import type { ActivitySettings } from './options.js'
+import { Folding } from './folding.js'
 import { Recounts } from './recount.js'
 import { type Visit, visitCodec } from './visit.js'
 import { VisitRetention } from './visit-retention.js'
@@ -19,6 +20,7 @@ export function engineSettings(
   const { clock } = environment
   const random = (): number => environment.random()
   const recounts = new Recounts({ name, layerSeconds, random, logger })
+  const folding = new Folding(name)
   const retention = new VisitRetention({ ...settings, clock, logger })
   return {
     ...settings.grid,
@@ -35,6 +37,7 @@ export function engineSettings(
     maxCommitRows: MAX_COMMIT_ROWS,
     readTtlSeconds: settings.statsTtlSeconds,
     removeOld: (database, context) => retention.removeOld(database, context),
+    afterDrain: (database) => folding.run(database),
     afterRun: (database, { now }) => recounts.run(database, now),
     metrics: bookMetrics,
     collectorRemedy: START_COMMAND,

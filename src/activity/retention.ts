@@ -13,7 +13,7 @@ import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { ActivityCertificate } from './certificate.js'
 import { closeDays } from './day-closing.js'
 import { endOfSlice, sliceOf } from './sums.js'
-import { foldValues, removeValues } from './dimension-values.js'
+import { removeValues } from './dimension-values.js'
 
 /**
  * Amounts removed at a time, small enough not to hold up inserts: rows of one transaction, about,
@@ -60,7 +60,6 @@ export async function removeOldVisits(
   mayGoOn: () => boolean = () => true,
 ): Promise<boolean> {
   const closes = await closeDays(database, name, now, vanishedSeconds, onCertified)
-  const folds = await foldValues(database, name)
   const keepFrom = Math.floor((now - rowsMs) / 1000)
   const valuesFrom = Math.floor(now / HOUR_MS) - (valuesDays + SLACK_DAYS) * HOURS_A_DAY
   // A piece of each in turn, so that none waits for what another has more of.
@@ -74,7 +73,7 @@ export async function removeOldVisits(
     for (const remove of removals) if (await remove()) more.push(remove)
     removals = more
   } while (removals.length > 0 && mayGoOn())
-  return closes || folds || removals.length > 0
+  return closes || removals.length > 0
 }
 
 /**

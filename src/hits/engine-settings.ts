@@ -42,6 +42,7 @@ export function engineSettings(
       const more = await removeOldHits(database, name, now - 1000 * kept)
       return (await removeHours(database, name, now)) || more
     },
+    afterDrain: undefined,
     afterRun: () => processed(map(), name, logger),
     metrics: undefined,
     collectorRemedy: START_COMMAND,

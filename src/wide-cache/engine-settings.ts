@@ -17,6 +17,8 @@ export interface EngineSettings<Row> extends GridSettings, OwnName {
   readonly maxCommitRows: number
   readonly readTtlSeconds: number
   readonly removeOld: RemoveOld | undefined
+  /** Called by the process that collects, after each drain that has time for it. */
+  readonly afterDrain: ((database: Database) => Promise<void>) | undefined
   /**
    * Called by the process that collects, after a run, every 10 s at most. Must take milliseconds
    * only.

@@ -20,6 +20,7 @@ test('what is not given has its default, also where it is given as undefined', (
     kind: 'rows',
     nameSettings: {},
     tables: [],
+    afterDrain: undefined,
     afterRun: undefined,
     metrics: undefined,
     cache: undefined,

@@ -121,6 +121,7 @@ export function settingsOf<Row, Figures>(
     read: optionalFunction('read', read, 'a function (database, context)'),
     readTtlSeconds: integer('readTtlSeconds', readTtlSeconds, 1, 86_400, 'seconds'),
     removeOld: optionalFunction('removeOld', removeOld, 'a function (database, context)'),
+    afterDrain: undefined,
     afterRun: undefined,
     metrics: undefined,
     collectorRemedy: START_MODULE,

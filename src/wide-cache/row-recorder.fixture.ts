@@ -9,7 +9,7 @@ import { RowRecorder, rowEngine } from './wide-cache.js'
 export type OwnSettings = Partial<
   Pick<
     EngineSettings<never>,
-    'kind' | 'nameSettings' | 'tables' | 'afterRun' | 'metrics' | 'collectorRemedy'
+    'kind' | 'nameSettings' | 'tables' | 'afterDrain' | 'afterRun' | 'metrics' | 'collectorRemedy'
   >
 >
 

@@ -18,7 +18,12 @@ function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => unde
   return new Collector(
     {
       ...parts,
-      settings: { ...parts.settings, removeOld: undefined, afterRun: undefined },
+      settings: {
+        ...parts.settings,
+        removeOld: undefined,
+        afterDrain: undefined,
+        afterRun: undefined,
+      },
       database: { ...parts.database, migrate: async () => void (await isReady()) },
       nameDrain,
       turns: new DrainTurns(parts.environment, nameDrain),

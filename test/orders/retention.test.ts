@@ -7,7 +7,7 @@ import { recountHour } from '../../src/activity/hour-recount.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { OTHER } from '../../src/activity/sums.js'
-import { foldValues } from '../../src/activity/dimension-values.js'
+import { Folding } from '../../src/activity/folding.js'
 import { DatabaseError } from '../../src/database/database.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
@@ -158,16 +158,20 @@ test('views of a value that comes while it is removed count under it, or as (oth
 const MOST = 10_000
 const MORE = 3
 
-/** Commits a page view, and brings the values of its hour to `MORE` too many, with a view each. */
-async function overfill(orders: Orders, ports: Ports): Promise<void> {
+/** Commits a page view, and brings the pages of its hour to `pages`, with a view each. */
+async function overfill(orders: Orders, ports: Ports, pages = MOST + MORE): Promise<void> {
   await orders.alone(() => commit(ports, [visit(START, 1)]))
   orders.look(
     'INSERT INTO activity_hour_values WITH RECURSIVE n(i) AS ' +
-      `(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${MOST + MORE - 1}) ` +
+      `(SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < ${pages - 1}) ` +
       "SELECT ?, 'page', ?, CAST('/forged/' || i AS BLOB), 1 FROM n",
     [NAME, DAY * 24],
   )
+  orders.look('UPDATE activity_hours SET views = ?', [pages])
 }
+
+const fold = ({ database }: Pick<Ports, 'database'>): Promise<void> =>
+  new Folding(NAME).run(database)
 
 const SUMS = 'SELECT COUNT(*) AS n, SUM(views) AS views FROM activity_hour_values'
 
@@ -175,7 +179,6 @@ test('two collectors fold the smallest values of an hour, and no more than they 
   await explore(async (orders) => {
     const [one, two] = [orders.actor('one'), orders.actor('two')]
     await overfill(orders, one)
-    const fold = ({ database }: Ports) => foldValues(database, NAME)
     await orders.together({ one: () => fold(one), two: () => fold(two) })
     assert.deepEqual(orders.look(SUMS), [{ n: MOST, views: MOST + MORE }])
   }, BOUNDS)
@@ -186,7 +189,7 @@ test('a view of a value that is folded meanwhile is not lost', async () => {
     const [writer, collector] = [orders.actor('writer'), orders.actor('collector')]
     await overfill(orders, writer)
     await orders.together({
-      collector: () => foldValues(collector.database, NAME),
+      collector: () => fold(collector),
       // Of values with equal views the last goes first.
       writer: () => commit(writer, [visit(START, 2, '/forged/9999')]),
     })
@@ -201,7 +204,7 @@ test('no value of an hour is folded once its day is closed', async () => {
     await overfill(orders, collector)
     let closed: unknown
     await orders.together({
-      collector: () => foldValues(collector.database, NAME),
+      collector: () => fold(collector),
       closing: async () => {
         await close(closing)
         closed = orders.look(SUMS)

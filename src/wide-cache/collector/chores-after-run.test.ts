@@ -5,7 +5,7 @@ import { Chores } from './chores.js'
 
 const NOW = 1_700_000_000_000
 
-/** Chores that remove and recount, unless the latter fails. Notes the order. */
+/** Chores that remove, recount and fold, unless recounting fails. Notes the order. */
 function bench() {
   const clock = new ManualClock(NOW)
   const done: string[] = []
@@ -14,6 +14,7 @@ function bench() {
     settings: {
       name: 'test',
       removeOld: async () => void done.push('removes'),
+      afterDrain: async () => void done.push('folds'),
       async afterRun() {
         done.push('recounts')
         if (world.fails) throw new Error('away')
@@ -29,7 +30,7 @@ function bench() {
 test('a recount comes after a removal, so that it counts nothing that is gone', async () => {
   const { done, chores } = bench()
   await chores.run(NOW)
-  assert.deepEqual(done, ['removes', 'recounts'])
+  assert.deepEqual(done, ['removes', 'recounts', 'folds'])
 })
 
 test('a recount that fails is due again ten seconds later, and not at each run', async () => {
@@ -38,10 +39,22 @@ test('a recount that fails is due again ten seconds later, and not at each run',
   world.fails = true
   await assert.rejects(chores.run(NOW), /away/)
   await clock.advance(9_999)
-  assert(!chores.due)
+  await chores.run(NOW)
   await clock.advance(1)
-  assert(chores.due)
   world.fails = false
   await chores.run(NOW)
-  assert.deepEqual(done, ['recounts', 'recounts'])
+  assert.deepEqual(done, ['recounts', 'folds', 'recounts', 'folds'])
+})
+
+test('folding is due after each drain, even while the clocks have not agreed for long', async () => {
+  const { clock, done, world, chores } = bench()
+  world.agreedMs = 0
+  await chores.run(NOW)
+  done.length = 0
+  for (let run = 0; run < 3; run++) {
+    await clock.advance(3_000)
+    assert(chores.due)
+    await chores.run(NOW)
+  }
+  assert.deepEqual(done, ['folds', 'folds', 'folds'])
 })

@@ -10,7 +10,12 @@ function bench(isMore = false) {
   const clock = new ManualClock(NOW)
   const world = { isAway: false, statements: 0 }
   const chores = new Chores({
-    settings: { name: 'test', removeOld: async () => isMore, afterRun: undefined },
+    settings: {
+      name: 'test',
+      removeOld: async () => isMore,
+      afterDrain: undefined,
+      afterRun: undefined,
+    },
     clock,
     database: {
       async query() {

@@ -18,6 +18,7 @@ interface ChoresSettings {
   readonly removeOld:
     | ((database: Database, context: RetentionContext) => Promise<boolean | void>)
     | undefined
+  readonly afterDrain: ((database: Database) => Promise<void>) | undefined
   readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
 }
 
@@ -41,7 +42,8 @@ export class Chores {
   /** Whether anything is due. */
   get due(): boolean {
     const elapsed = this.#parts.clock.elapsed()
-    return this.#mayRemove(elapsed) || this.#mayRecount(elapsed)
+    const { afterDrain } = this.#parts.settings
+    return afterDrain !== undefined || this.#mayRemove(elapsed) || this.#mayRecount(elapsed)
   }
 
   /**
@@ -51,13 +53,14 @@ export class Chores {
    */
   async run(now: number): Promise<void> {
     const { settings, database, clock } = this.#parts
-    const { name, afterRun } = settings
+    const { name, afterDrain, afterRun } = settings
     const began = clock.elapsed()
     if (this.#mayRemove(began)) await this.#removeOld(now)
     if (afterRun && this.#mayRecount(began)) {
       this.#afterRunAt = began + AFTER_RUN_EVERY_MS
       await afterRun(database, { now, name })
     }
+    await afterDrain?.(database)
   }
 
   #mayRemove(elapsed: number): boolean {

@@ -40,6 +40,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
       settings: {
         name: 'test',
         removeOld: undefined,
+        afterDrain: undefined,
         async afterRun() {
           done.push('recounts')
           await world.recounting

@@ -1,0 +1,122 @@
+/**
+ * Folding: of the values of an hour, those with the fewest views become one, `(other)`. So forged
+ * values neither fill the disk nor push out real ones. What a commit may add meanwhile is bounded
+ * in `value-limit.ts`.
+ */
+import { listsOf } from '../database/bulk.js'
+import {
+  type Database,
+  DatabaseError,
+  type SqlRow,
+  type SqlValue,
+  type Transaction,
+} from '../database/database.js'
+import { placeholders } from '../database/dialect.js'
+import { HOURS_A_DAY, openBooks } from './books.js'
+import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
+
+/** Values that an hour of a dimension may list beside `(other)`. */
+const MAX_VALUES = 9_999
+
+interface Place {
+  readonly name: string
+  readonly dimension: string
+  readonly hour: number
+}
+
+/** The folding of one collector. Any number of them may fold at once. */
+export class Folding {
+  readonly #name: string
+  /**
+   * Views that an hour can have before it may list too many values: each view adds one at most to
+   * each dimension. So an hour is counted anew only when it has had as many views as it had room.
+   */
+  readonly #fineUpTo = new Map<number, number>()
+
+  constructor(name: string) {
+    this.#name = name
+  }
+
+  /** Folds what is too much in the hours of open days. What others lock is left for the next call. */
+  async run(database: Database): Promise<void> {
+    const { rows } = await database.query(
+      'SELECT hour, views FROM activity_hours WHERE name = ? AND views > ? AND ' +
+        `hour >= ${HOURS_A_DAY} * (SELECT open_day FROM activity_books WHERE name = ?)`,
+      [this.#name, MAX_VALUES, this.#name],
+    )
+    const views = new Map(rows.map((row) => [Number(row['hour']), Number(row['views'])]))
+    for (const hour of this.#fineUpTo.keys()) if (!views.has(hour)) this.#fineUpTo.delete(hour)
+    for (const [hour, viewed] of views) {
+      if (viewed <= (this.#fineUpTo.get(hour) ?? 0)) continue
+      try {
+        this.#fineUpTo.set(hour, viewed + (await this.#foldHour(database, hour)))
+      } catch (error) {
+        if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
+      }
+    }
+  }
+
+  /** Returns how many more values each dimension of the hour may list; below 0: too many are left. */
+  async #foldHour(database: Database, hour: number): Promise<number> {
+    const name = this.#name
+    const dimensions = await dimensionsOf(database, name)
+    let room = MAX_VALUES
+    for (const [dimension, listed] of await countValues(database, name, dimensions, hour)) {
+      const folded = await foldValues(database, { name, dimension, hour }, listed - MAX_VALUES)
+      room = Math.min(room, MAX_VALUES - listed + folded)
+    }
+    return room
+  }
+}
+
+/**
+ * Folds the values with the fewest views, some in a transaction. They are chosen without a lock;
+ * under it those are left out that have been viewed meanwhile. Returns how many were folded.
+ *
+ * @param tooMany how many, unless others have folded since they were counted
+ */
+async function foldValues(database: Database, place: Place, tooMany: number): Promise<number> {
+  if (tooMany <= 0) return 0
+  const { name, dimension, hour } = place
+  // Counted by the same statement again: others may have folded the smallest ones meanwhile.
+  const { rows } = await database.query(
+    'SELECT value, views, COUNT(*) OVER () AS listed FROM activity_hour_values WHERE ' +
+      'name = ? AND dimension = ? AND hour = ? AND value > ? ORDER BY views, value DESC LIMIT ?',
+    [name, dimension, hour, NO_VALUE, tooMany],
+  )
+  const chosen = rows.filter((row, index) => index < Number(row['listed']) - MAX_VALUES)
+  let folded = 0
+  for (const some of listsOf(chosen)) {
+    folded += await database.transaction((tx) => fold(tx, place, some))
+  }
+  return folded
+}
+
+/** Folds those of the values that have as many views as when they were chosen. */
+async function fold(
+  tx: Transaction,
+  { name, dimension, hour }: Place,
+  chosen: readonly SqlRow[],
+): Promise<number> {
+  // No day closes meanwhile, and nothing is added to the values.
+  const { openDay } = await openBooks(tx, name)
+  if (hour < openDay * HOURS_A_DAY) return 0
+  const among = (values: readonly SqlValue[]): [where: string, values: SqlValue[]] => [
+    'FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
+      `value IN (${placeholders(values.length)})`,
+    [name, dimension, hour, ...values],
+  ]
+  const valueOf = ({ value }: SqlRow): Buffer => value as Buffer
+  const [where, values] = among(chosen.map(valueOf))
+  const { rows: found } = await tx.query(`SELECT value, views ${where}`, values)
+  const before = new Map(chosen.map((row) => [valueOf(row).toString('latin1'), row['views']]))
+  const smallest = found.filter(
+    (row) => before.get(valueOf(row).toString('latin1')) === row['views'],
+  )
+  if (smallest.length === 0) return 0
+  const [which, folded] = among(smallest.map(valueOf))
+  await tx.query(`DELETE ${which}`, folded)
+  const views = smallest.reduce((sum, row) => sum + Number(row['views']), 0)
+  await HOUR_VALUES.upsert(tx, [[name, dimension, hour, NO_VALUE, views]])
+  return smallest.length
+}
