@@ -8,6 +8,7 @@ import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { keptOf } from './keep.js'
 import { sliceOf, Sums } from './sums.js'
 import { HOUR_VALUES } from './dimension-values.js'
+import { hoursToCount, limitValues } from './value-limit.js'
 import type { Visit } from './visit.js'
 
 /**
@@ -69,14 +70,16 @@ export async function commitVisits(
     SECONDS,
     seconds.map(([second, { length }]) => [name, second, length, keep === 'sums' ? length : 0]),
   )
+  const hours = byHour(seconds)
   await statements.upsert(
     HOURS,
-    byHour(seconds).map(([hour, views]) => [
-      name,
-      hour,
-      views,
-      hour * HOUR_MS === openFrom ? late : 0,
-    ]),
+    hours.map(([hour, views]) => [name, hour, views, hour * HOUR_MS === openFrom ? late : 0]),
+  )
+  await statements.done()
+  const toCount = await hoursToCount(
+    tx,
+    name,
+    hours.map(([hour]) => hour),
   )
   const sums = new Sums()
   const rows = rowsOf(name, seconds, timeOf, books.views, sums)
@@ -93,6 +96,7 @@ export async function commitVisits(
       hours,
     ]),
   )
+  await limitValues(tx, name, toCount, sums)
   await statements.upsert(
     HOUR_VALUES,
     mapped(sums.values(), ([dimension, hour, value, views]) => [

@@ -329,30 +329,6 @@ for (const [dialect, url] of [
       assert(came)
     })
 
-    test('over 10,000 values of an hour the smallest become (other)', async () => {
-      const db = await database
-      const name = newName()
-      const real = Array.from({ length: 30 }, () => ({ time: START, visitor: null, page: '/real' }))
-      const forged = Array.from({ length: 10_500 }, (_, i) => ({
-        time: START,
-        visitor: null,
-        page: `/forged/${i}`,
-      }))
-      await commit(db, name, [...real, ...forged], START)
-      await removeOld(db, name, START, DAY_MS)
-      const { rows } = await db.query(
-        'SELECT COUNT(*) AS n, SUM(views) AS views FROM activity_hour_values WHERE name = ?',
-        [name],
-      )
-      assert.deepEqual([Number(rows[0]!['n']), Number(rows[0]!['views'])], [10_000, 10_530])
-      const hour = START / HOUR_MS
-      const top = await readTop(db, name, 'page', { from: hour, to: hour + 1 }, 2)
-      assert.deepEqual(top, [
-        { value: '(other)', pageViews: 502 },
-        { value: '/real', pageViews: 30 },
-      ])
-    })
-
     test('a closed day lists 1,000 values, and all of them add up to its views', async () => {
       const db = await database
       const name = newName()

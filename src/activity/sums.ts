@@ -36,18 +36,18 @@ export const PAGE = 'page'
 export const OTHER = '(other)'
 
 /** The views of a value. */
-interface Count {
+export interface Views {
   views: number
 }
 
 /** The values of all dimensions in an hour. Each text that comes is made fit once. */
 class HourCounts {
   /** By dimension, and by the value as it is stored. */
-  readonly byDimension = new Map<string, Map<string, Count>>()
-  readonly #ofPages = new Map<string, Count>()
+  readonly byDimension = new Map<string, Map<string, Views>>()
+  readonly #ofPages = new Map<string, Views>()
   /** By packed dimensions, which many visits share, and by each packed pair. */
-  readonly #ofDimensions = new Map<string, readonly Count[]>()
-  readonly #ofPairs = new Map<string, Count>()
+  readonly #ofDimensions = new Map<string, readonly Views[]>()
+  readonly #ofPairs = new Map<string, Views>()
 
   add(page: string, packed: string | undefined): void {
     const ofPage = this.#ofPages.get(page) ?? this.#enterPage(page)
@@ -57,13 +57,13 @@ class HourCounts {
     for (const count of counts) count.views++
   }
 
-  #enterPage(page: string): Count {
+  #enterPage(page: string): Views {
     const count = this.#countOf(PAGE, page)
     this.#ofPages.set(page, count)
     return count
   }
 
-  #enterDimensions(packed: string): readonly Count[] {
+  #enterDimensions(packed: string): readonly Views[] {
     const counts = packedPairs(packed).map(
       (pair) => this.#ofPairs.get(pair) ?? this.#enterPair(pair),
     )
@@ -71,14 +71,14 @@ class HourCounts {
     return counts
   }
 
-  #enterPair(pair: string): Count {
+  #enterPair(pair: string): Views {
     const [dimension, value] = unpackPair(pair)
     const count = this.#countOf(dimension, value)
     this.#ofPairs.set(pair, count)
     return count
   }
 
-  #countOf(dimension: string, value: string): Count {
+  #countOf(dimension: string, value: string): Views {
     const fit = value === OTHER ? '' : fitText(value, MAX_VALUE_BYTES)
     let counts = this.byDimension.get(dimension)
     if (!counts) this.byDimension.set(dimension, (counts = new Map()))
@@ -125,6 +125,11 @@ export class Sums {
         }
       }
     }
+  }
+
+  /** The values of an hour, by dimension: `values()` yields what the caller makes of them. */
+  valuesOf(hour: number): ReadonlyMap<string, Map<string, Views>> {
+    return this.#values.get(hour)?.byDimension ?? new Map()
   }
 
   #turnTo(second: number): void {

@@ -198,6 +198,23 @@ test('a view of a value that is folded meanwhile is not lost', async () => {
   }, BOUNDS)
 })
 
+/** Values that commits may list in an hour, `(other)` among them. */
+const LIMIT = 20_000
+
+test('two commits at once list what there is room for, and the rest is (other)', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [orders.actor('one'), orders.actor('two')]
+    // The first of them has room for its pages and `(other)`, and need not count.
+    await overfill(orders, one, LIMIT - 3)
+    const newPages = (of: string) => ['a', 'b'].map((page) => visit(START, 1, `/new/${of}/${page}`))
+    await orders.together({
+      one: () => commit(one, newPages('one')),
+      two: () => commit(two, newPages('two')),
+    })
+    assert.deepEqual(orders.look(SUMS), [{ n: LIMIT, views: LIMIT + 1 }])
+  }, BOUNDS)
+})
+
 test('no value of an hour is folded once its day is closed', async () => {
   await explore(async (orders) => {
     const [collector, closing] = [orders.actor('collector'), orders.actor('closing')]

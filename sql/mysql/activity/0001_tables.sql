@@ -56,7 +56,8 @@ CREATE TABLE IF NOT EXISTS activity_books (
 
 -- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
 -- hour are NULL until its day is closed; days are entered when they close. recounted: what the last recount of the hour's
--- rows has found to differ; empty: nothing; NULL: there was none.
+-- rows has found to differ; empty: nothing; NULL: there was none. count_after: a commit that brings the views of an hour above
+-- it counts the hour's values, of which a view adds one at most to each dimension.
 CREATE TABLE IF NOT EXISTS activity_hours (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   hour BIGINT NOT NULL,
@@ -64,6 +65,7 @@ CREATE TABLE IF NOT EXISTS activity_hours (
   late BIGINT NOT NULL,
   visitors BIGINT NULL,
   recounted VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  count_after BIGINT NOT NULL DEFAULT 19999,
   PRIMARY KEY (name, hour)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

@@ -56,7 +56,8 @@ CREATE TABLE IF NOT EXISTS activity_books (
 
 -- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
 -- hour are NULL until its day is closed; days are entered when they close. recounted: what the last recount of the hour's
--- rows has found to differ; empty: nothing; NULL: there was none.
+-- rows has found to differ; empty: nothing; NULL: there was none. count_after: a commit that brings the views of an hour above
+-- it counts the hour's values, of which a view adds one at most to each dimension.
 CREATE TABLE IF NOT EXISTS activity_hours (
   name TEXT NOT NULL,
   hour INTEGER NOT NULL,
@@ -64,6 +65,7 @@ CREATE TABLE IF NOT EXISTS activity_hours (
   late INTEGER NOT NULL,
   visitors INTEGER NULL,
   recounted TEXT NULL,
+  count_after INTEGER NOT NULL DEFAULT 19999,
   PRIMARY KEY (name, hour)
 ) WITHOUT ROWID;
 
