@@ -54,6 +54,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ['visit-retention'],
     [
       'commit',
+      'folding',
       'history',
       'hour-recount',
       'live',
@@ -64,7 +65,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'retention',
       'stats',
     ],
-    ['day-closing', 'dimensions'],
+    ['day-closing', 'dimensions', 'value-limit'],
     ['certificate', 'certificate-line', 'closed-day', 'day-balance'],
     ['sums'],
     ['visit'],

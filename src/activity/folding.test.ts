@@ -134,7 +134,7 @@ for (const [title, url] of [
       assert.deepEqual(await viewsByValue(db, name, '/new/first/9', '/twice/0'), [5, 2])
     })
 
-    test('small commits, each with a few new pages of two hours, pass no bound either', async () => {
+    test('small commits with new pages of two hours pass no bound either', async () => {
       const db = await database
       const name = newName()
       const old = START - HOUR_MS
@@ -157,7 +157,7 @@ for (const [title, url] of [
       }
     })
 
-    test('most commits count nothing: of 15 to an hour with few values, two do', async () => {
+    test('of 15 commits to an hour with few values, two count them', async () => {
       const db = await database
       const name = newName()
       let counts = 0
@@ -198,7 +198,7 @@ for (const [title, url] of [
       )
     })
 
-    test('a piece of folding changes 250 values at most, and leaves out what was viewed', async () => {
+    test('a piece of folding has 250 values at most, without those viewed since', async () => {
       const db = await database
       const name = newName()
       await commit(db, name, newPages(12_000, 'p'))

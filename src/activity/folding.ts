@@ -39,7 +39,7 @@ export class Folding {
     this.#name = name
   }
 
-  /** Folds what is too much in the hours of open days. What others lock is left for the next call. */
+  /** Folds what is too much in hours of open days. What others lock is left for the next call. */
   async run(database: Database): Promise<void> {
     const { rows } = await database.query(
       'SELECT hour, views FROM activity_hours WHERE name = ? AND views > ? AND ' +
@@ -58,7 +58,7 @@ export class Folding {
     }
   }
 
-  /** Returns how many more values each dimension of the hour may list; below 0: too many are left. */
+  /** Returns how many more values each dimension may list; below 0: too many are left. */
   async #foldHour(database: Database, hour: number): Promise<number> {
     const name = this.#name
     const dimensions = await dimensionsOf(database, name)

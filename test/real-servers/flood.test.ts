@@ -1,4 +1,4 @@
-/** A flood of new pages costs bounded room, hides no page of the site, and is counted to the last view. */
+/** A flood of new pages costs bounded room, hides no page of the site, and is counted exactly. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { fewOrMany } from '../scale.js'
@@ -10,7 +10,7 @@ const SECONDS = fewOrMany(8, 120)
 const NEW_PAGES_A_SECOND = 8_000
 const VIEWS_A_SECOND = 300
 
-test(`${SECONDS} s of ${NEW_PAGES_A_SECOND} new pages a second stay within 20,000 values`, async () => {
+test(`${SECONDS} s of ${NEW_PAGES_A_SECOND} new pages a second stay in 20,000 values`, async () => {
   const { mostValues, valuesAtEnd, looks, folds } = await flood({
     database: await sharedMysqlUrl(),
     cache: `memcached://${await sharedMemcached()}`,

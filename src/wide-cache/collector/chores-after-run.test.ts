@@ -46,7 +46,7 @@ test('a recount that fails is due again ten seconds later, and not at each run',
   assert.deepEqual(done, ['recounts', 'folds', 'recounts', 'folds'])
 })
 
-test('folding is due after each drain, even while the clocks have not agreed for long', async () => {
+test('folding is due after each drain, whether the clocks have agreed or not', async () => {
   const { clock, done, world, chores } = bench()
   world.agreedMs = 0
   await chores.run(NOW)
