@@ -38,7 +38,7 @@ export function engineSettings(
     readTtlSeconds: settings.statsTtlSeconds,
     removeOld: (database, context) => retention.removeOld(database, context),
     afterDrain: (database) => folding.run(database),
-    afterRun: (database, { now }) => recounts.run(database, now),
+    afterRun: (database, now) => recounts.run(database, now),
     metrics: bookMetrics,
     collectorRemedy: START_COMMAND,
   }

@@ -6,12 +6,6 @@ import type { BurstLogger } from '../support/logger.js'
 /** Difference between the database's clock and this process's wall clock that is told. */
 const TOLD_APART_MS = 3_000
 
-/**
- * Largest difference between the database's clock and this process's wall clock with which old data
- * is still removed.
- */
-const MAX_APART_MS = 600_000
-
 /** A jump shorter than this, beside the time that the answer took, is no step. */
 const LEAST_STEP_MS = 1_000
 
@@ -33,9 +27,8 @@ interface Reading {
 }
 
 /**
- * Compares the database's clock with the two clocks of the process. The protocol relies on no
- * clock, but data removed for its age cannot come back. So removal waits until the clocks have
- * agreed for some time. And what processes record is to be of one clock.
+ * Reads the database's clock, so that what processes record is of one clock, and tells where it and
+ * those of the process differ.
  */
 export class ClockWatch {
   /**
@@ -50,10 +43,6 @@ export class ClockWatch {
    * recorded: an answer was made between its question and its arrival, so a late one says little.
    */
   #ahead = 0
-  /** Moment since which the database's clock has run in step with the monotonic clock. */
-  #steadySince = 0
-  /** Moment since which it has also agreed with the wall clock. */
-  #agreedSince = 0
   #wentBackAt = -Infinity
 
   constructor(clock: Clock, logger: BurstLogger) {
@@ -95,16 +84,6 @@ export class ClockWatch {
    */
   get estimate(): number | undefined {
     return this.#last && this.#last.database + this.#clock.elapsed() - this.#last.answered
-  }
-
-  /** Milliseconds for which the database's clock has run steadily, up to the last reading. */
-  get steadyMs(): number {
-    return this.#last ? this.#last.answered - this.#steadySince : 0
-  }
-
-  /** Milliseconds for which all three clocks have agreed, up to the last reading. */
-  get agreedMs(): number {
-    return this.#last ? this.#last.answered - this.#agreedSince : 0
   }
 
   /**
@@ -159,7 +138,6 @@ export class ClockWatch {
     // Answers may overtake each other. That of the older question is less exact.
     if (last && reading.asked < last.asked) return
     this.#last = reading
-    if (!last) this.#steadySince = this.#agreedSince = reading.answered
     const database = last
       ? stepOf(
           reading.database - last.database,
@@ -177,10 +155,8 @@ export class ClockWatch {
     const [least, most] = [reading.database - reading.answered, reading.database - reading.asked]
     const carried = last ? this.#ahead - DRIFT * (reading.answered - last.answered) : least
     this.#ahead = database === 0 ? Math.min(most, Math.max(least, carried)) : least
-    if (database !== 0) this.#steadySince = reading.answered
     if (database < 0) this.#wentBackAt = reading.answered
-    const isFar = this.#areFarApart(reading)
-    if (database !== 0 || wall !== 0 || isFar) this.#agreedSince = reading.answered
+    this.#sayIfApart()
     const roundTrips = reading.answered - reading.asked + (last ? last.answered - last.asked : 0)
     if (database > 0 && wall > 0 && Math.abs(database - wall) <= LEAST_STEP_MS + roundTrips) {
       // Seen from the monotonic clock, which stands still while a machine sleeps.
@@ -191,31 +167,28 @@ export class ClockWatch {
     }
   }
 
-  /** Says in the log how far the clocks are apart, and whether that is too far to remove data. */
-  #areFarApart({ database, wall }: Reading): boolean {
+  /** Says in the log how far the clocks are apart. */
+  #sayIfApart(): void {
     const { trouble } = this
     if (trouble === undefined) {
       this.#logger.recovered(
         'clocks apart',
         'wide-cache: the clocks of this host and the database agree again',
       )
-      return false
+      return
     }
-    const isFar = Math.abs(database - wall) > MAX_APART_MS
     this.#logger.warn(
       'clocks apart',
-      `wide-cache: ${trouble}; what this process records gets the database's time` +
-        (isFar ? ', and it removes nothing old until they are within 10 minutes' : '') +
-        '; set the wrong clock right',
+      `wide-cache: ${trouble}; what this process records gets the database's time; ` +
+        'set the wrong clock right',
     )
-    return isFar
   }
 
   #say(whose: string, step: number): void {
     this.#logger.warn(
       'clock step',
-      `wide-cache: ${whose} stepped by ${seconds(step)} s; rows go on being committed, and ` +
-        'nothing old is removed for 10 minutes',
+      `wide-cache: ${whose} stepped by ${seconds(step)} s; rows go on being committed, and what ` +
+        'is removed for its age follows slowly',
     )
   }
 }

@@ -30,7 +30,10 @@ export interface ReadContext {
 
 /** Context that `removeOld` gets. */
 export interface RetentionContext {
-  /** The database's clock, in milliseconds since the Unix epoch. */
+  /**
+   * The safe clock of the name, in milliseconds since the Unix epoch: what is old by it is old,
+   * though the database's clock may be ahead. It is never ahead of that one.
+   */
   readonly now: number
   /** The name of the wide cache. */
   readonly name: string

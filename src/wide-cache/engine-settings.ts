@@ -20,10 +20,10 @@ export interface EngineSettings<Row> extends GridSettings, OwnName {
   /** Called by the process that collects, after each drain that has time for it. */
   readonly afterDrain: ((database: Database) => Promise<void>) | undefined
   /**
-   * Called by the process that collects, after a run, every 10 s at most. Must take milliseconds
-   * only.
+   * Called by the process that collects, with the database's clock, after a run, every 10 s at
+   * most. Must take milliseconds only.
    */
-  readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
+  readonly afterRun: ((database: Database, now: number) => Promise<void>) | undefined
   /** Metrics that it adds to those of its name. */
   readonly metrics: AddedMetrics | undefined
   /** What to do if no process collects, for the log. */

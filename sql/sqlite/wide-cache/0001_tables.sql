@@ -7,7 +7,8 @@
 -- and the last repeat_seconds (0: the default); history_days: for how many days the values of dimensions are kept by the hour;
 -- the most counts. keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
 -- Where no collector comes, whoever serves figures writes the row every 5 s. SQL has taken these writes from writable_since to
--- written_at, and by that writers have committed themselves what was recorded before direct_to.
+-- written_at, and by that writers have committed themselves what was recorded before direct_to. safe_at: the time by which
+-- collectors close days and remove what is old; it follows the database's clock by at most four seconds a second.
 CREATE TABLE IF NOT EXISTS wide_cache_names (
   name TEXT NOT NULL,
   kind TEXT NOT NULL,
@@ -20,6 +21,7 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
   writable_since INTEGER NOT NULL DEFAULT 0,
   written_at INTEGER NOT NULL DEFAULT 0,
   direct_to INTEGER NOT NULL DEFAULT 0,
+  safe_at INTEGER NOT NULL DEFAULT 0,
   keeps TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 ) WITHOUT ROWID;

@@ -1,17 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { BurstLogger, SILENT } from '../../support/logger.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { Chores } from './chores.js'
 
 const NOW = 1_700_000_000_000
 
-/** Chores on SQL that may be away, where the clocks have agreed for long. */
+/** Chores on SQL that may be away. */
 function bench(isMore = false) {
   const clock = new ManualClock(NOW)
   const world = { isAway: false, statements: 0 }
   const chores = new Chores({
     settings: {
       name: 'test',
+      periodSeconds: 1,
       removeOld: async () => isMore,
       afterDrain: undefined,
       afterRun: undefined,
@@ -24,7 +26,8 @@ function bench(isMore = false) {
         return { rows: [], affectedRows: 0 }
       },
     } as never,
-    watch: { agreedMs: Infinity } as never,
+    watch: { now: async () => clock.now() } as never,
+    logger: new BurstLogger(SILENT, clock.elapsed),
   })
   return { clock, world, chores }
 }

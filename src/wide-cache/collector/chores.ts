@@ -1,25 +1,26 @@
 import type { Database } from '../../database/database.js'
 import type { Clock } from '../../support/clock.js'
+import type { BurstLogger } from '../../support/logger.js'
 import type { ClockWatch } from '../clock-watch.js'
 import { removeOldEntries } from '../ledger/retention.js'
+import { SafeClock } from '../ledger/safe-clock.js'
 import type { RetentionContext } from '../contexts.js'
 
 /** Interval at which old data is removed, unless there is more than one call removes. */
 const RETENTION_EVERY_MS = 60_000
-
-/** Time for which the clocks must have agreed before anything is removed for its age. */
-const AGREED_MS = 600_000
 
 /** Least time between two calls of `afterRun`. */
 const AFTER_RUN_EVERY_MS = 10_000
 
 interface ChoresSettings {
   readonly name: string
+  /** The longest wait between two runs. */
+  readonly periodSeconds: number
   readonly removeOld:
     | ((database: Database, context: RetentionContext) => Promise<boolean | void>)
     | undefined
   readonly afterDrain: ((database: Database) => Promise<void>) | undefined
-  readonly afterRun: ((database: Database, context: RetentionContext) => Promise<void>) | undefined
+  readonly afterRun: ((database: Database, now: number) => Promise<void>) | undefined
 }
 
 export interface ChoresParts {
@@ -27,23 +28,26 @@ export interface ChoresParts {
   readonly clock: Clock
   readonly database: Database
   readonly watch: ClockWatch
+  readonly logger: BurstLogger
 }
 
 /** Work of the lease holder beside draining: removes old data, and recounts. */
 export class Chores {
   readonly #parts: ChoresParts
+  readonly #safeClock: SafeClock
   #retentionAt = 0
   #afterRunAt = 0
 
   constructor(parts: ChoresParts) {
     this.#parts = parts
+    this.#safeClock = new SafeClock(parts)
   }
 
   /** Whether anything is due. */
   get due(): boolean {
     const elapsed = this.#parts.clock.elapsed()
     const { afterDrain } = this.#parts.settings
-    return afterDrain !== undefined || this.#mayRemove(elapsed) || this.#mayRecount(elapsed)
+    return afterDrain !== undefined || elapsed >= this.#retentionAt || this.#mayRecount(elapsed)
   }
 
   /**
@@ -53,29 +57,26 @@ export class Chores {
    */
   async run(now: number): Promise<void> {
     const { settings, database, clock } = this.#parts
-    const { name, afterDrain, afterRun } = settings
+    const { afterDrain, afterRun } = settings
     const began = clock.elapsed()
-    if (this.#mayRemove(began)) await this.#removeOld(now)
+    if (began >= this.#retentionAt) await this.#removeOld()
     if (afterRun && this.#mayRecount(began)) {
       this.#afterRunAt = began + AFTER_RUN_EVERY_MS
-      await afterRun(database, { now, name })
+      await afterRun(database, now)
     }
     await afterDrain?.(database)
-  }
-
-  #mayRemove(elapsed: number): boolean {
-    return elapsed >= this.#retentionAt && this.#parts.watch.agreedMs >= AGREED_MS
   }
 
   #mayRecount(elapsed: number): boolean {
     return this.#parts.settings.afterRun !== undefined && elapsed >= this.#afterRunAt
   }
 
-  async #removeOld(now: number): Promise<void> {
-    const { settings, database, clock } = this.#parts
+  async #removeOld(): Promise<void> {
+    const { settings, database, clock, watch } = this.#parts
     const { name, removeOld } = settings
     const began = clock.elapsed()
     this.#retentionAt = began + RETENTION_EVERY_MS
+    const now = await this.#safeClock.follow(database, await watch.now(database))
     await removeOldEntries(database, name, now)
     if (await removeOld?.(database, { now, name })) this.#retentionAt = began
   }

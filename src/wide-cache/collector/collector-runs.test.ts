@@ -39,6 +39,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
     {
       settings: {
         name: 'test',
+        periodSeconds: 1,
         removeOld: undefined,
         afterDrain: undefined,
         async afterRun() {
@@ -54,6 +55,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
         async migrate() {
           if (world.isAway) throw new Error('away')
         },
+        query: async () => ({ rows: [], affectedRows: 0 }),
       } as never,
       record: {
         grid: undefined,
@@ -65,7 +67,11 @@ function bench([line, periodSeconds]: readonly [string, number]) {
           done.push('gives it back')
         },
       } as never,
-      watch: { recent: async () => clock.now(), estimate: undefined, agreedMs: 0 } as never,
+      watch: {
+        now: async () => clock.now(),
+        recent: async () => clock.now(),
+        estimate: undefined,
+      } as never,
       published: {} as never,
       compare: async () => void done.push('compares marks'),
       nameDrain: { msToNextLayer: () => Infinity },

@@ -6,8 +6,15 @@ import type { Codec } from '../../support/codec.js'
 import type { Frame } from '../frame.js'
 import type { GridRecord, Raise } from './grid-record.js'
 import { keepRefused } from './quarantine.js'
+import { SAFE_PACE } from './safe-clock.js'
 import { type Commit, commitRows, decodeRows } from './rows.js'
-import { lockEntries, type Outcome, type WriterEntries, writeEntries } from './writer-entries.js'
+import {
+  lockEntries,
+  type Outcome,
+  seenAtOf,
+  type WriterEntries,
+  writeEntries,
+} from './writer-entries.js'
 
 /** Outcome of one transaction for its frames. */
 export interface Settled {
@@ -30,6 +37,14 @@ export interface CommitOptions {
    * {@link frameKey}: they are no duplicates.
    */
   readonly settledHere?: ReadonlySet<string> | undefined
+}
+
+/** Times of a transaction. */
+interface Times {
+  /** The database's clock. */
+  readonly now: number
+  /** See {@link seenAtOf}. */
+  readonly seenAt: number
 }
 
 /** Returns the unique key of a frame. */
@@ -58,7 +73,7 @@ const TOTALS = table(
   ['name', 'writer'],
   ['issued', 'greatest'],
   ['dropped', 'greatest'],
-  ['last_seen', 'replace'],
+  ['last_seen', 'greatest'],
 )
 
 /**
@@ -109,7 +124,7 @@ export class Ledger<Row> {
    * @throws RowsError, DatabaseError `data`: the rows are refused. WatermarkMoved. DatabaseError.
    */
   commit(frames: readonly Frame[], options: CommitOptions = {}): Promise<Settled> {
-    return this.#settle('committed', frames, options, async (tx, fresh, now) => {
+    return this.#settle('committed', frames, options, async (tx, fresh, { now }) => {
       if (fresh.length === 0) return
       await commitRows(this.#commit, await this.#decode(fresh), tx, { now, name: this.name })
     })
@@ -121,9 +136,9 @@ export class Ledger<Row> {
     reason: string,
     options: CommitOptions = {},
   ): Promise<Settled> {
-    return this.#settle('quarantined', frames, options, async (tx, fresh, now) => {
+    return this.#settle('quarantined', frames, options, async (tx, fresh, { seenAt }) => {
       for (const frame of fresh) {
-        await keepRefused(tx, { name: this.name, frame, bytes: frame.bytes, reason }, now)
+        await keepRefused(tx, { name: this.name, frame, bytes: frame.bytes, reason }, seenAt)
       }
     })
   }
@@ -139,19 +154,19 @@ export class Ledger<Row> {
     outcome: Outcome,
     frames: readonly Frame[],
     { raise, settledHere }: CommitOptions,
-    store: (tx: Transaction, fresh: readonly Frame[], now: number) => Promise<void>,
+    store: (tx: Transaction, fresh: readonly Frame[], at: Times) => Promise<void>,
   ): Promise<Settled> {
     if (this.#stopped) throw this.#stopped
-    const ttl = this.#cellTtlSeconds * 1000
+    // So long that a cell TTL has passed, however quickly the safe clock has made up for a rest.
+    const agedMs = SAFE_PACE * this.#cellTtlSeconds * 1000
     try {
       return await this.#database.transaction(async (tx) => {
         const now = await this.#watch.now(tx)
-        const entries = await lockEntries(tx, this.name, frames, now)
+        const entries = await lockEntries(tx, this.name, frames)
         const fresh = takeFresh(frames, entries, settledHere)
-        await store(tx, fresh, now)
-        // What has aged by a clock that stepped has not aged.
-        const maySettle = this.#watch.steadyMs >= ttl
-        await writeEntries(tx, this.name, entries, outcome, { now, ttl, maySettle })
+        const seenAt = seenAtOf(entries, now)
+        await store(tx, fresh, { now, seenAt })
+        await writeEntries(tx, this.name, entries, outcome, { now, seenAt, agedMs })
         if (raise) await this.#record.raise(tx, raise, now)
         return settledOf(entries, outcome)
       })

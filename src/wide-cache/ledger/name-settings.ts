@@ -87,7 +87,8 @@ export class KindDiffersError extends Error {
   }
 }
 
-const NAMES = table('wide_cache_names', ['name'], 'kind', ...SETTINGS.map(([, column]) => column))
+const COLUMNS = ['kind', ...SETTINGS.map(([, column]) => column)]
+const NAMES = table('wide_cache_names', ['name'], ...COLUMNS, 'safe_at')
 
 /** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
 export async function enterName(database: Queryable, own: OwnName): Promise<void> {
@@ -102,7 +103,7 @@ export async function enterName(database: Queryable, own: OwnName): Promise<void
   if (!recorded) {
     const values = SETTINGS.map(([setting, , none]) => given[setting]?.value ?? none)
     // Of several that come at once, the first one's stays.
-    await NAMES.upsert(database, [[name, kind, ...values]])
+    await NAMES.upsert(database, [[name, kind, ...values, await database.now()]])
     recorded = await readNameSettings(database, name)
   }
   if (!recorded) {
@@ -134,10 +135,9 @@ export async function readNameSettings(
 ): Promise<NameSettings | undefined> {
   const {
     rows: [row],
-  } = await queryable.query(
-    `SELECT ${NAMES.columns.join(', ')} FROM ${NAMES.name} WHERE name = ?`,
-    [name],
-  )
+  } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM ${NAMES.name} WHERE name = ?`, [
+    name,
+  ])
   return row && settingsIn(row)
 }
 
@@ -147,7 +147,7 @@ export async function readNameSettings(
  */
 export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
   const { rows } = await queryable.query(
-    `SELECT ${NAMES.columns.map((column) => `n.${column}`).join(', ')}, width, layer_seconds ` +
+    `SELECT n.name, ${COLUMNS.join(', ')}, width, layer_seconds ` +
       `FROM ${NAMES.name} AS n JOIN wide_cache_grids AS g ON g.name = n.name ` +
       'WHERE g.private_to = ? ORDER BY n.name, g.used_at, g.id',
     [SHARED],

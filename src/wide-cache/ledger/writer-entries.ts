@@ -27,7 +27,6 @@ const FIGURES = table(
   ['floor_issued', 'greatest'],
   // An older one makes figures older, not wrong.
   ['floor_at', 'replace'],
-  ['last_seen', 'replace'],
 )
 const RANGES = table(
   'wide_cache_ranges',
@@ -49,6 +48,7 @@ const OUTCOMES = table(
   ['aging_since', 'replace'],
   ['gone', 'replace'],
   ['gone_at', 'replace'],
+  ['last_seen', 'replace'],
 )
 
 /**
@@ -59,7 +59,6 @@ export async function lockEntries(
   tx: Transaction,
   name: string,
   frames: readonly Frame[],
-  now: number,
 ): Promise<WriterEntries> {
   const sums = newestSums(frames)
   const writers = [...sums.keys()].sort()
@@ -67,7 +66,7 @@ export async function lockEntries(
   const rows = writers.map((writer) => {
     const { issued, dropped, floor, floorIssued, floorAt } = sums.get(writer)!
     const id = Buffer.from(writer, 'hex')
-    return [name, id, issued, dropped, floor, floorIssued, floorAt, now] as const
+    return [name, id, issued, dropped, floor, floorIssued, floorAt] as const
   })
   await FIGURES.upsert(tx, rows)
   const entries = await readEntries(tx, name, writers)
@@ -105,7 +104,8 @@ async function readEntries(
     table: 'wide_cache_writers',
     columns:
       'writer, prefix, committed, quarantined, dropped, lost, floor, floor_issued, ' +
-      'aging_floor, aging_issued, aging_since, gone, gone_at',
+      'aging_floor, aging_issued, aging_since, gone, gone_at, (SELECT safe_at ' +
+      'FROM wide_cache_names AS n WHERE n.name = wide_cache_writers.name) AS safe_at',
     order: 'writer',
   })
   return new Map(rows.map((row) => [hex(row), new WriterEntry(hex(row), row)]))
@@ -157,20 +157,20 @@ function hex(row: SqlRow): string {
 
 /**
  * Moves the prefixes on and writes the entries back, with ranges only of the frames above the
- * prefixes. `ttl` and `maySettle`: see {@link WriterEntry.compact}.
+ * prefixes. `seenAt`: see {@link seenAtOf}. `agedMs`: see {@link WriterEntry.compact}.
  */
 export async function writeEntries(
   tx: Transaction,
   name: string,
   entries: WriterEntries,
   outcome: Outcome,
-  { now, ttl, maySettle }: { now: number; ttl: number; maySettle: boolean },
+  { now, seenAt, agedMs }: Readonly<Record<'now' | 'seenAt' | 'agedMs', number>>,
 ): Promise<void> {
   const writers: RowOf<typeof OUTCOMES>[] = []
   const ranges: RowOf<typeof RANGES>[] = []
   for (const [writer, entry] of entries) {
     const id = Buffer.from(writer, 'hex')
-    const { removed, changed } = entry.compact(now, ttl, maySettle)
+    const { removed, changed } = entry.compact(agedMs)
     entry.addGone(outcome === 'quarantined' ? entry.taken : 0, now)
     await removeRanges(tx, name, id, removed)
     for (const { first, last, issued, rows } of changed) {
@@ -189,10 +189,19 @@ export async function writeEntries(
       entry.agingSince,
       entry.gone,
       entry.goneAt,
+      seenAt,
     ])
   }
   await RANGES.upsert(tx, ranges)
   await OUTCOMES.upsert(tx, writers)
+}
+
+/**
+ * The time at which writers and what they bring are seen: while the database's clock is behind,
+ * that of the safe clock, because they are forgotten by it.
+ */
+export function seenAtOf(entries: WriterEntries, now: number): number {
+  return Math.max(now, ...[...entries.values()].map(({ safeAt }) => safeAt))
 }
 
 async function removeRanges(

@@ -4,7 +4,9 @@ import fc from 'fast-check'
 import { WriterEntry } from './writer-entry.js'
 
 const TTL = 1_000
+const START = 1_700_000_000_000
 const NEW = {
+  safe_at: START,
   prefix: -1,
   lost: 0,
   committed: 0,
@@ -34,10 +36,11 @@ class Stored {
   row: Record<string, number> = { ...NEW }
   readonly ranges = new Map<number, { first: number; last: number; issued: number; rows: number }>()
 
-  /** One transaction: takes frames and compacts. Returns which were new. */
-  commit(sequences: readonly number[], now: number, floor = 0, maySettle = true): boolean[] {
+  /** One transaction, `ms` after the start: takes frames and compacts. Returns which were new. */
+  commit(sequences: readonly number[], ms: number, floor = 0): boolean[] {
     this.row = {
       ...this.row,
+      safe_at: START + ms,
       floor: Math.max(this.row['floor']!, floor),
       floor_issued: Math.max(this.row['floor_issued']!, issuedBefore(floor)),
     }
@@ -46,7 +49,7 @@ class Stored {
       entry.load({ ...range })
     }
     const fresh = sequences.map((sequence) => entry.take(frame(sequence)))
-    const { removed, changed } = entry.compact(now, TTL, maySettle)
+    const { removed, changed } = entry.compact(TTL)
     for (const first of removed) this.ranges.delete(first)
     for (const range of changed) this.ranges.set(range.first, { ...range })
     this.row = {
@@ -155,13 +158,13 @@ test('a floor ages from when it was first seen, and a higher one only after it',
   stored.commit([5], 100, 3)
   assert.deepEqual(
     [stored.row['aging_floor'], stored.row['aging_issued'], stored.row['aging_since']],
-    [3, issuedBefore(3), 100],
+    [3, issuedBefore(3), START + 100],
   )
   stored.commit([9], 600, 7)
   assert.equal(stored.row['aging_floor'], 3)
   stored.commit([], 1_101, 7)
   assert.deepEqual([stored.row['prefix'], stored.row['lost']], [2, issuedBefore(3)])
-  assert.deepEqual([stored.row['aging_floor'], stored.row['aging_since']], [7, 1_101])
+  assert.deepEqual([stored.row['aging_floor'], stored.row['aging_since']], [7, START + 1_101])
   stored.commit([], 2_101, 7)
   assert.equal(stored.row['prefix'], 2)
   stored.commit([], 2_102, 7)
@@ -187,23 +190,24 @@ test('a floor whose gap has been filled ages no more', () => {
   )
 })
 
-test('a floor written when the clock was ahead ages from now on', () => {
+test('a floor written when the safe clock was ahead ages from now on', () => {
   const stored = new Stored()
   stored.commit([1], 1e9, 1)
   stored.commit([], 100, 1)
-  assert.equal(stored.row['aging_since'], 100)
+  assert.equal(stored.row['aging_since'], START + 100)
   stored.commit([], 100 + TTL, 1)
   assert.equal(stored.row['lost'], 0)
   stored.commit([], 101 + TTL, 1)
   assert.equal(stored.row['lost'], rowsOf(0))
 })
 
-test('nothing is lost as long as the clocks do not agree', () => {
+test('nothing ages while the name has no row, and so no safe clock', () => {
   const stored = new Stored()
-  stored.commit([1], 0, 1)
-  stored.commit([], 10 * TTL, 1, false)
-  assert.deepEqual([stored.row['lost'], stored.row['prefix']], [0, -1])
-  stored.commit([], 10 * TTL, 1)
+  for (const ms of [-START, 10 * TTL, -START, 11 * TTL]) {
+    stored.commit([1], ms, 1)
+    assert.deepEqual([stored.row['lost'], stored.row['prefix']], [0, -1])
+  }
+  stored.commit([], 11 * TTL + 1, 1)
   assert.deepEqual([stored.row['lost'], stored.row['prefix']], [rowsOf(0), 1])
 })
 
@@ -216,8 +220,9 @@ test('rows in quarantine are settled too', () => {
     floor_issued: issuedBefore(3),
     aging_floor: 3,
     aging_issued: issuedBefore(3),
+    aging_since: START - TTL - 1,
   })
-  entry.compact(TTL + 1, TTL, true)
+  entry.compact(TTL)
   assert.deepEqual([entry.prefix, entry.lost], [2, rowsOf(2)])
 })
 
@@ -229,7 +234,7 @@ test('only ranges that have changed are written', () => {
   assert.equal(entry.take(frame(4)), true)
   assert.equal(entry.take(frame(7)), true)
   assert.equal(entry.take(frame(9)), false)
-  const { removed, changed } = entry.compact(0, TTL, true)
+  const { removed, changed } = entry.compact(TTL)
   assert.deepEqual(
     [removed, changed.map(({ first, last }) => [first, last])],
     [
@@ -248,10 +253,11 @@ test('only ranges that have changed are written', () => {
 
 test('frames that contradict each other lose nothing, and stop no commit', () => {
   // Forged: eleven rows in two frames, and a floor above them that says that three were issued.
-  const entry = new WriterEntry('ab', { ...NEW, aging_floor: 9, aging_issued: 3, aging_since: 1 })
+  const aging = { aging_floor: 9, aging_issued: 3, aging_since: START - TTL - 1 }
+  const entry = new WriterEntry('ab', { ...NEW, ...aging })
   entry.take({ sequence: 2, issued: 0, rowCount: 10 })
   entry.take({ sequence: 6, issued: 2, rowCount: 1 })
-  entry.compact(1 + TTL + 1, TTL, true)
+  entry.compact(TTL)
   assert.deepEqual([entry.prefix, entry.lost, entry.taken], [8, 0, 11])
 })
 

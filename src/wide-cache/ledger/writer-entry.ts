@@ -18,13 +18,18 @@ export interface SettledRange {
  */
 export class WriterEntry {
   readonly writer: string
+  /** The safe clock; 0: the name has no row any more. */
+  readonly safeAt: number
   prefix: number
   /** Rows lost for good: of frames the writer has let go of and the prefix has passed. */
   lost: number
   /** Rows of the frames taken in this transaction, and of those that came again. */
   taken = 0
   duplicate = 0
-  /** A floor seen `agingSince`: a cell TTL later nothing below it can come any more. 0: none. */
+  /**
+   * A floor seen `agingSince`, by the safe clock: a cell TTL later nothing below it can come any
+   * more. 0: none.
+   */
   agingFloor: number
   agingIssued: number
   agingSince: number
@@ -43,6 +48,7 @@ export class WriterEntry {
 
   constructor(writer: string, row: SqlRow) {
     this.writer = writer
+    this.safeAt = Number(row['safe_at'] ?? 0)
     this.prefix = Number(row['prefix'])
     this.lost = Number(row['lost'])
     this.#quarantined = Number(row['quarantined'])
@@ -96,28 +102,14 @@ export class WriterEntry {
   }
 
   /**
-   * Moves the prefix over all frames that are settled without a gap. With `maySettle`, also moves
-   * it over frames missing below a floor that has aged by `ttl` milliseconds: their rows are lost.
-   * Returns the changes to the stored ranges.
+   * Moves the prefix over all frames that are settled without a gap, and over frames missing below
+   * a floor that has aged by more than `agedMs` on the safe clock: their rows are lost. Returns the
+   * changes to the stored ranges.
    */
-  compact(
-    now: number,
-    ttl: number,
-    maySettle: boolean,
-  ): { removed: number[]; changed: SettledRange[] } {
+  compact(agedMs: number): { removed: number[]; changed: SettledRange[] } {
     const before = this.prefix
     this.#advance()
-    // The clock was ahead when this was written.
-    if (this.agingSince > now) this.agingSince = now
-    if (maySettle && this.agingFloor > this.prefix + 1 && now - this.agingSince > ttl) {
-      this.#giveUp()
-    }
-    if (this.agingFloor <= this.prefix + 1) {
-      const waits = this.#floor > this.prefix + 1
-      this.agingFloor = waits ? this.#floor : 0
-      this.agingIssued = waits ? this.#floorIssued : 0
-      this.agingSince = waits ? now : 0
-    }
+    if (this.safeAt > 0) this.#age(agedMs)
     assert(this.prefix >= before, 'a prefix never falls')
     const kept = new Set(this.#ranges.map(({ first }) => first))
     return {
@@ -147,6 +139,18 @@ export class WriterEntry {
       else low = middle + 1
     }
     return low
+  }
+
+  #age(agedMs: number): void {
+    const { safeAt } = this
+    // It was ahead when this was written.
+    if (this.agingSince > safeAt) this.agingSince = safeAt
+    if (this.agingFloor > this.prefix + 1 && safeAt - this.agingSince > agedMs) this.#giveUp()
+    if (this.agingFloor > this.prefix + 1) return
+    const waits = this.#floor > this.prefix + 1
+    this.agingFloor = waits ? this.#floor : 0
+    this.agingIssued = waits ? this.#floorIssued : 0
+    this.agingSince = waits ? safeAt : 0
   }
 
   #advance(): void {

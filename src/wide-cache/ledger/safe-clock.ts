@@ -1,0 +1,98 @@
+import type { Queryable } from '../../database/database.js'
+import { type Clock, DAY_MS, HOUR_MS } from '../../support/clock.js'
+import type { BurstLogger } from '../../support/logger.js'
+
+/** Most seconds that the safe clock gains in a second. A week's rest is made up in two days. */
+export const SAFE_PACE = 4
+
+/**
+ * Most seconds that it loses in a second. A database clock that was ahead is followed back within
+ * minutes, and one that begins in 1970 after each start of its machine costs no more than hours.
+ */
+const FALLING_PACE = 1_000
+
+/** Time behind the database's clock from which on the log tells of it. */
+const TOLD_MS = DAY_MS
+
+/** Least time that may count between two looks of a collector. */
+const COUNTED_MS = 120_000
+
+/** Runs of a cron line that may count between two looks: processes take turns at them. */
+const COUNTED_RUNS = 8
+
+interface SafeClockParts {
+  readonly settings: { readonly name: string; readonly periodSeconds: number }
+  readonly clock: Clock
+  readonly logger: BurstLogger
+}
+
+/**
+ * The clock by which the collectors of a name close its days and remove what is old. What is
+ * removed cannot come back, and the database's clock may be wrong. So the safe clock, in the row of
+ * the name, follows it at {@link SAFE_PACE}: while the database's clock is a day ahead for ten
+ * minutes, it gains half an hour too much. Nobody goes by it where the database's clock is behind.
+ *
+ * Whoever changes it has seen the value that it changes, by compare-and-set, and gains for the time
+ * since then on its own monotonic clock. The value was the same all the time, so all collectors
+ * together gain no more than one.
+ */
+export class SafeClock {
+  readonly #parts: SafeClockParts
+  /** Longest time that counts: a process that was suspended has not watched the clock. */
+  readonly #longestMs: number
+  /** The value in SQL as last seen, and when, by `clock.elapsed()`. */
+  #seen: { readonly at: number; readonly since: number } | undefined
+
+  constructor(parts: SafeClockParts) {
+    this.#parts = parts
+    const { periodSeconds } = parts.settings
+    this.#longestMs = Math.max(COUNTED_MS, COUNTED_RUNS * periodSeconds * 1000)
+  }
+
+  /**
+   * Moves it towards `now`, the database's clock. Returns its time, never ahead of `now`; 0: the
+   * name has no row, and nothing has aged.
+   *
+   * @throws DatabaseError
+   */
+  async follow(database: Queryable, now: number): Promise<number> {
+    const { settings, clock } = this.#parts
+    const began = clock.elapsed()
+    const seen = this.#seen
+    if (seen) {
+      const at = reached(seen.at, now, Math.min(began - seen.since, this.#longestMs))
+      const { affectedRows } = await database.query(
+        'UPDATE wide_cache_names SET safe_at = ? WHERE name = ? AND safe_at = ?',
+        [at, settings.name, seen.at],
+      )
+      if (affectedRows === 1) {
+        this.#seen = { at, since: began }
+        return Math.min(at, now)
+      }
+    }
+    // Another collector has changed it, or this one has not seen it yet.
+    const {
+      rows: [row],
+    } = await database.query('SELECT safe_at FROM wide_cache_names WHERE name = ?', [settings.name])
+    const at = Number(row?.['safe_at'] ?? 0)
+    this.#seen = { at, since: clock.elapsed() }
+    if (row && now - at > TOLD_MS) this.#sayLate(now - at)
+    return Math.min(at, now)
+  }
+
+  #sayLate(ms: number): void {
+    const { settings, logger } = this.#parts
+    const hours = (late: number): string => (late / HOUR_MS).toFixed(0)
+    logger.warnOnce(
+      'safe clock',
+      `wide-cache: no collector of "${settings.name}" has run for ${hours(ms)} h, or the ` +
+        "database's clock was wrong; what is old is removed, and days close, so much later until " +
+        `that is made up, in ${hours(ms / (SAFE_PACE - 1))} h`,
+    )
+  }
+}
+
+/** The time that a safe clock at `at` reaches within `ms`. */
+function reached(at: number, now: number, ms: number): number {
+  return Math.floor(Math.min(Math.max(now, at - FALLING_PACE * ms), at + SAFE_PACE * ms))
+}
