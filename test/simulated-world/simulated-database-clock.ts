@@ -20,6 +20,19 @@ export class SimulatedDatabaseClock {
     return EPOCH + this.#world.now + this.#steps.at(-1)!.skew
   }
 
+  get isAhead(): boolean {
+    return this.#steps.at(-1)!.skew > 0
+  }
+
+  /** Milliseconds for which it has been ahead so far. */
+  get aheadMs(): number {
+    let sum = 0
+    for (const [index, { at, skew }] of this.#steps.entries()) {
+      if (skew > 0) sum += (this.#steps[index + 1]?.at ?? this.#world.now) - at
+    }
+    return sum
+  }
+
   /**
    * The latest that a process can take it to say between two moments of the world, if it carries on
    * what it has read for `carriedMs`.

@@ -1,6 +1,7 @@
 import { SILENT } from '../../src/support/logger.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
+import { checkAging } from './aging.js'
 import { WatchedDatabase } from './watched-database.js'
 import type { Protocol } from './protocol.js'
 import type { WideCacheProcess } from './process.js'
@@ -67,6 +68,7 @@ export class Actor {
       maxOutboxBytes: MAX_OUTBOX_BYTES,
       collect: line,
       readTtlSeconds: 1,
+      removeOld: async (_, { now }) => checkAging(world, process.site.database, now),
       read: async (_, { asOf }) => process.site.truth.toldComplete(process, asOf),
       logger: world.verbose ? { info: say, warn: say, error: say } : SILENT,
       codec: {

@@ -64,7 +64,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { removed, changed: [] }
       }
     },
-    told: /let go as confirmed/,
+    told: /let go as confirmed|has lost/,
   },
   {
     name: 'the watermark rises though nothing has been committed, when rows are refused',
@@ -86,8 +86,8 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     name: 'what is missing below a floor is lost at once',
     plant({ WriterEntry: { prototype } }) {
       const { compact } = prototype
-      prototype.compact = function (now, _ttl, maySettle) {
-        return compact.call(this, now, -1, maySettle)
+      prototype.compact = function () {
+        return compact.call(this, -1)
       }
     },
     told: anyOf(/though frame .* is not settled|let go as confirmed/, /more is lost than missing/),
@@ -229,9 +229,9 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'rows count as lost by a clock that is ahead',
-    plant({ ClockWatch: { prototype } }) {
-      Object.defineProperty(prototype, 'steadyMs', { get: () => Infinity })
-    },
+    file: 'ledger/writer-entries.ts',
+    find: 'entry.compact(agedMs)',
+    replace: 'Object.assign(entry, { safeAt: now }).compact(agedMs)',
     told: anyOf(
       /is not settled|let go as confirmed|have not come to SQL/,
       /more is lost|more is missing/,

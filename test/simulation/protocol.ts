@@ -20,6 +20,7 @@ export type Protocol = typeof import('../../src/cache/cache.js') &
   typeof import('../../src/wide-cache/completeness.js') &
   typeof import('../../src/wide-cache/ledger/grid-record.js') &
   typeof import('../../src/wide-cache/ledger/ledger.js') &
+  typeof import('../../src/wide-cache/ledger/safe-clock.js') &
   typeof import('../../src/wide-cache/ledger/settle.js') &
   typeof import('../../src/wide-cache/ledger/writer-entry.js') &
   typeof import('../../src/wide-cache/options.js') &
@@ -48,6 +49,7 @@ const MODULES = [
   'wide-cache/completeness.js',
   'wide-cache/ledger/grid-record.js',
   'wide-cache/ledger/ledger.js',
+  'wide-cache/ledger/safe-clock.js',
   'wide-cache/ledger/settle.js',
   'wide-cache/ledger/writer-entry.js',
   'wide-cache/options.js',

@@ -21,6 +21,9 @@ const PATIENCE_MS = 75_000
  */
 const BUSY_EVERY_MS = 12_000
 
+/** A floor has aged after so many cell TTLs. */
+const AGED_TTLS = 4
+
 /** Rows that were committed directly although a server would have taken them. */
 const MAX_NEEDLESS = 0
 
@@ -83,8 +86,8 @@ export async function checkQuiet(
 }
 
 /**
- * Checks that what a living writer has let go of, and was lost, is counted as lost within two cell
- * TTLs although it goes on writing.
+ * Checks that what a living writer has let go of, and was lost, is counted as lost once two floors
+ * have aged, although it goes on writing.
  */
 export async function checkLostIsDecided(run: Run): Promise<void> {
   const { world, scenario } = run
@@ -104,7 +107,7 @@ export async function checkLostIsDecided(run: Run): Promise<void> {
   // The floor rises over them once the writer has brought to SQL, by itself, what it still held
   // before them.
   for (
-    let left = (scenario.confirmSeconds + 2 * scenario.cellTtlSeconds + 60) * 1000;
+    let left = (scenario.confirmSeconds + 2 * AGED_TTLS * scenario.cellTtlSeconds + 300) * 1000;
     left > 0;
     left -= BUSY_EVERY_MS
   ) {

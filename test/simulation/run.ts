@@ -240,11 +240,11 @@ export class Run {
     this.#scheduleRows(actor, Math.max(1000, until - this.world.now))
   }
 
-  startCollector(site: Site): Actor {
+  startCollector(site: Site, collects: true | 'scheduled' = true): Actor {
     // Of machines with own caches only the first collects: so it is clear whose frames nobody
     // would find.
     if (!this.#mayCollect(this.actors.length)) this.start(site, false, false)
-    return this.start(site, false, true)
+    return this.start(site, false, collects)
   }
 
   #mayCollect(index: number): boolean {
@@ -355,7 +355,7 @@ export class Run {
       if (server.downUntil !== Infinity) server.downUntil = Math.min(server.downUntil, world.now)
     }
     this.collectorsAwayUntil = 0
-    for (const site of this.sites) this.startCollector(site)
+    for (const site of this.sites) this.startCollector(site, 'scheduled')
     for (const actor of this.actors) {
       if (actor.writes && world.random.chance(0.5)) {
         world.after(world.random.between(0, 20_000), () =>

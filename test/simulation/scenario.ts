@@ -123,8 +123,9 @@ export function scenarioOf(random: Random): Scenario {
     [SHORT_STEP_MS, 5000],
     [2 * HOUR_MS, 15_000],
     [31 * DAY_MS, 60_000],
-    [31 * DAY_MS, 60_000],
+    [31 * DAY_MS, 180_000],
     [-60_000, 20_000],
+    [-40 * DAY_MS, 20_000],
   ] as const)
   const smallPackets = random.chance(0.05)
   const bigRows = smallPackets || random.chance(databaseStepMs === 0 ? 0.08 : 0.4)

@@ -115,6 +115,11 @@ export function countOf(look: Look, table: (typeof TABLES)[number]): number {
   return Number(look(`SELECT COUNT(*) AS rows FROM ${table}`)[0]!['rows'])
 }
 
+/** Sets the safe clock of all names. */
+export function setSafeClock(look: Look, at: number): void {
+  look('UPDATE wide_cache_names SET safe_at = ?', [at])
+}
+
 /** The writer under whose id forgotten writers are added up. */
 export const FORGOTTEN = '0'.repeat(32)
 
@@ -158,6 +163,11 @@ export function changesNamespace(sql: string): boolean {
 /** The namespace that such a statement replaces. */
 export function namespaceGivenUpBy(values: readonly SqlValue[]): string {
   return hex(values[1])
+}
+
+/** A statement that enters a name. */
+export function entersName(sql: string): boolean {
+  return sql.startsWith('INSERT INTO `wide_cache_names`')
 }
 
 /** A statement that enters a grid. */

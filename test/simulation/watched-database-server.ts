@@ -4,6 +4,7 @@ import type { World } from '../simulated-world/world.js'
 import type { Scenario } from './scenario.js'
 import {
   changesNamespace,
+  entersName,
   namespaceGivenUpBy,
   entersGrid,
   isRead,
@@ -32,6 +33,8 @@ const GRIDS = 'grids'
 
 /** A database server that tells the checks what comes to the wide cache's tables. */
 export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransaction> {
+  /** The name has been entered while the clock was ahead: its safe clock starts there. */
+  enteredAhead = false
   readonly #truth: Truth
 
   constructor(world: World, scenario: Scenario, truth: Truth) {
@@ -76,6 +79,7 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
     const piece = tx && quarantinedBy(sql, values)
     if (piece) tx.quarantined.push(piece)
     if (raises(sql)) this.#raised(tx, values)
+    if (entersName(sql) && result.affectedRows > 0) this.enteredAhead = this.clock.isAhead
     if (entersGrid(sql)) this.#truth.entered(this)
     if (changesNamespace(sql)) this.#truth.hasParted(namespaceGivenUpBy(values))
     return result
