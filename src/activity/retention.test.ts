@@ -80,6 +80,57 @@ test('a collector keeps visits for the longest time that any process has given',
   await real.close()
 })
 
+test('a clock that is 26 hours ahead for a quarter of an hour closes no day', async () => {
+  const real = sqlite(':memory:')
+  // The database and the process have one clock, as on a machine with SQLite.
+  const time = { passed: 0, wrong: 0 }
+  const database = shifted(real, () => time.passed + time.wrong)
+  const clock = {
+    ...systemEnvironment.clock,
+    now: () => Date.now() + time.passed + time.wrong,
+    elapsed: () => performance.now() + time.passed,
+  }
+  let looks = 0
+  const looked = wrapped(database, {
+    query: (sql, values) => {
+      if (sql.startsWith('SELECT second, views FROM activity_seconds')) looks++
+      return database.query(sql, values)
+    },
+  })
+  const log = keptLog()
+  const activity = new SiteActivity(
+    activitySettings({ collect: '* * * * * *', cache: memory(), database: looked, logger: log }),
+    { ...systemEnvironment, clock },
+  )
+  const visit = async (): Promise<void> => {
+    activity.record({ page: '/' })
+    await activity.flush()
+    await activity.drain({ all: true })
+  }
+  const minute = async (): Promise<void> => {
+    const before = looks
+    time.passed += 60_000
+    await eventually('the collector looks for what is old', () => looks > before)
+  }
+  await visit()
+  await minute()
+  time.wrong = 26 * HOUR_MS
+  for (let minutes = 0; minutes < 15; minutes++) await minute()
+  await visit()
+  time.wrong = 0
+  await minute()
+  await visit()
+  const today = Math.floor((Date.now() + time.passed) / (24 * HOUR_MS))
+  const { rows } = await real.query(
+    'SELECT open_day, (SELECT SUM(late) FROM activity_hours) AS late FROM activity_books',
+  )
+  assert(Number(rows[0]?.['open_day']) <= today, 'a visit of today is of an open day')
+  assert.equal(Number(rows[0]?.['late']), 0)
+  assert.deepEqual(log.matching(/is closed/), [])
+  await activity.close()
+  await real.close()
+})
+
 test('visitors of closed days are removed one statement at a time', async () => {
   const database = sqlite(':memory:')
   await database.migrate(['activity'])

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type Database, DatabaseError, type Transaction } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { shifted } from '../../database/shifted.fixture.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { systemClock } from '../../support/clock.js'
 import { BurstLogger, SILENT } from '../../support/logger.js'
@@ -23,6 +24,7 @@ const TTL_SECONDS = 100
 interface Bench {
   readonly database: Database
   readonly ledger: Ledger<string>
+  readonly parts: ConstructorParameters<typeof Ledger<string>>[0]
   readonly record: GridRecord
   readonly logger: BurstLogger
   committed(): Promise<string[]>
@@ -63,7 +65,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
   const record = recordOf({ name })
   await record.enter(database, await database.now(), TTL_SECONDS)
   const watch = new ClockWatch(systemClock, new BurstLogger(SILENT, () => 0))
-  const ledger = new Ledger<string>({
+  const parts = {
     clock: systemClock,
     database,
     name,
@@ -75,10 +77,11 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
       if (rows.some((row) => row.startsWith('throws'))) throw new Error('commit does not like it')
       await tx.query(`INSERT INTO taken (id) VALUES ${rows.map(() => '(?)').join(', ')}`, rows)
     },
-  })
+  }
   return {
     database,
-    ledger,
+    parts,
+    ledger: new Ledger<string>(parts),
     record,
     logger: new BurstLogger(SILENT, () => 0),
     async committed() {
@@ -410,6 +413,27 @@ for (const [where, open] of databases) {
       })
       await removeOldEntries(b.database, 'test', now + 100 * 24 * 3600 * 1000)
       assert.deepEqual(await b.report(), forgotten)
+    },
+  )
+
+  ledgerTest(
+    'a writer that is seen while the clock is behind is not forgotten for it',
+    async (b) => {
+      const behind = new Ledger<string>({
+        ...b.parts,
+        database: shifted(b.database, () => -40 * 24 * 3600 * 1000),
+      })
+      const sender = new Sender()
+      assert.equal((await behind.commit([sender.frame(0)])).committed, 1)
+      await behind.quarantine([sender.frame(1)], 'refused')
+      const now = await b.database.now()
+      await removeOldEntries(b.database, 'test', now)
+      assert.deepEqual((await behind.commit([sender.frame(0)])).duplicate, 1)
+      const { rows } = await b.database.query('SELECT sequence FROM wide_cache_quarantine')
+      assert.deepEqual(
+        rows.map(({ sequence }) => Number(sequence)),
+        [1],
+      )
     },
   )
 
