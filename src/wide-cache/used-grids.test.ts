@@ -65,11 +65,8 @@ async function site(open: () => Promise<Database>) {
     },
     read: () => readUsedGrids(database, name, NOW),
     /** SQL has taken writes all the time. */
-    prove: () =>
-      database.query('UPDATE wide_cache_names SET direct_to = ? WHERE name = ?', [
-        NOW - 75 * SECOND,
-        name,
-      ]),
+    prove: (to = NOW - 75 * SECOND) =>
+      database.query('UPDATE wide_cache_names SET direct_to = ? WHERE name = ?', [to, name]),
     /** A collector has come until just now. */
     drain: () =>
       database.query('UPDATE wide_cache_grids SET watermark = ? WHERE name = ?', [
@@ -97,6 +94,10 @@ for (const [where, open] of databases) {
     assert.deepEqual(await watermarks(), [1, 2], 'while SQL may not take what tells of uses')
     await prove()
     assert.deepEqual(await watermarks(), [2])
+    await prove(NOW + 3_600 * SECOND)
+    assert.deepEqual(await watermarks(), [1, 2], 'nothing is proven by a clock that was ahead')
+    assert.equal((await read()).directTo, 0)
+    await prove()
     await grid(NOW, 3, Buffer.alloc(16, 7))
     await grid(NOW - 166 * SECOND, 4, Buffer.alloc(16, 8))
     assert.deepEqual(await watermarks(), [2, 3], 'those in the memory of processes too')

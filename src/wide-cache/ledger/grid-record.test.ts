@@ -49,6 +49,21 @@ test('each name and each geometry has a grid and a mark of its own', async () =>
   await database.close()
 })
 
+test('a use that was recorded while the clock was ahead is set right', async () => {
+  const { database, record } = await records()
+  const one = record('visits')
+  await one.enter(database, DAY_MS + 3_600_000, 0)
+  const renewedTo = async (now: number): Promise<number> => {
+    await one.refresh(database)
+    await one.renewUse(database, now)
+    const { rows } = await database.query('SELECT used_at FROM wide_cache_grids')
+    return Number(rows[0]?.['used_at'])
+  }
+  assert.equal(await renewedTo(DAY_MS), DAY_MS)
+  assert.equal(await renewedTo(DAY_MS - 29_999), DAY_MS, 'another process has recorded it')
+  await database.close()
+})
+
 test('a grid that a process enters again is not forgotten as one that nobody uses', async () => {
   const { database, record } = await records()
   await record('visits').enter(database, 0, 0)

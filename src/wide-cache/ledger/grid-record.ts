@@ -77,6 +77,11 @@ export function keepsLease(periodSeconds: number): boolean {
  */
 const WRONG_LEASE_MS = 2 * LEASE_MS
 
+/** Tells whether a lease that ends at `until` is held at `now`. */
+export function isHeld(until: number, now: number): boolean {
+  return until >= now && until <= now + WRONG_LEASE_MS
+}
+
 /** Records a run, if there is one, with the values of {@link valuesOf}. */
 const RUN =
   'run_at = COALESCE(?, run_at), run_rows = COALESCE(?, run_rows), run_ms = COALESCE(?, run_ms)'
@@ -219,14 +224,16 @@ export class GridRecord {
     return row && Buffer.isBuffer(row['mark']) ? row['mark'] : undefined
   }
 
-  /** Records that this process uses its own grid, unless that was recorded within half a minute. */
+  /**
+   * Records that this process uses its own grid, unless that was recorded within half a minute. A
+   * use that was recorded while the clock was ahead would count for as long.
+   */
   async renewUse(database: Queryable, now: number): Promise<void> {
-    if (!this.#grid || now - this.#usedAt < RENEW_USE_MS) return
-    await database.query('UPDATE wide_cache_grids SET used_at = ? WHERE id = ? AND used_at < ?', [
-      now,
-      this.#grid.id,
-      now,
-    ])
+    if (!this.#grid || Math.abs(now - this.#usedAt) < RENEW_USE_MS) return
+    await database.query(
+      'UPDATE wide_cache_grids SET used_at = ? WHERE id = ? AND (used_at < ? OR used_at > ?)',
+      [now, this.#grid.id, now, now + RENEW_USE_MS],
+    )
     this.#usedAt = now
   }
 
@@ -276,7 +283,7 @@ export class GridRecord {
 
   /** Tells whether no process held the lease when {@link refresh} was last called. */
   isFree(now: number): boolean {
-    return this.#leaseUntil < now || this.#leaseUntil > now + WRONG_LEASE_MS
+    return !isHeld(this.#leaseUntil, now)
   }
 
   /**

@@ -48,6 +48,9 @@ for (const [where, open] of databases) {
     assert.deepEqual(await sums('other'), [0, 2, 1])
     assert.deepEqual(await sums('other', NOW + 1), [2, 0, 0])
 
+    assert.deepEqual(await sums('other', NOW - 120_000), [0, 2, 1], 'it lies a minute ahead')
+    assert.deepEqual(await sums('other', NOW - 120_001), [2, 0, 0], 'the clock was ahead')
+
     // Its writer may yet be heard of: what was owed is on its way again, and nothing was lost.
     await enter(database, 'one', 600)
     assert.deepEqual(await sums('one'), [0, 2, 1])

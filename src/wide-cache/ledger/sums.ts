@@ -21,9 +21,10 @@ export const MISSING_SINCE =
 /**
  * Tells whether a writer has vanished: SQL has not heard of it for the longest `vanishedSeconds` of
  * the name's processes, so all processes and commands say the same. None has while the name has
- * no settings. Value: the database's clock, in milliseconds since the Unix epoch.
+ * no settings. One that was seen while the clock was ahead counts as seen for as long before that
+ * moment. Value: the database's clock, in milliseconds since the Unix epoch.
  */
-const VANISHED = 'last_seen + 1000 * vanished_seconds < ?'
+const VANISHED = 'ABS(? - last_seen) > 1000 * vanished_seconds'
 
 /**
  * Sums of writers: `issued`, `committed`, `duplicate`, `quarantined`, `dropped`, `lost` for good,

@@ -218,6 +218,8 @@ for (const [where, open] of databases) {
     assert(await record.lease(database, NOW, 10))
     await record.release(database)
     assert.deepEqual((await grids())[0]!.run, run, 'a run that failed is no run')
+    assert(await record.lease(database, NOW + 3_600_000, 10))
+    assert.equal((await grids())[0]!.isLeased, false, 'it was taken while the clock was ahead')
   })
 
   stateTest('layers that are read early are no lag', async (database) => {

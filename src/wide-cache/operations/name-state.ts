@@ -6,7 +6,7 @@
 import type { Queryable, SqlRow } from '../../database/database.js'
 import type { MetricTable } from '../../metrics/metric.js'
 import { Layers } from '../layers.js'
-import { ownerText, type Run, SHARED } from '../ledger/grid-record.js'
+import { isHeld, ownerText, type Run, SHARED } from '../ledger/grid-record.js'
 import { LEDGER_SUMS, type LedgerSums, outstandingIn, sumsIn } from '../ledger/sums.js'
 import { type NameSettings, readNameSettings } from '../ledger/name-settings.js'
 
@@ -173,7 +173,7 @@ function gridFigures(row: SqlRow, now: number): GridFigures {
     movedAt,
     usedAt: Number(row['used_at']),
     periodSeconds: numberOrNull(row['period_seconds']),
-    isLeased: Number(row['lease_until']) > now,
+    isLeased: isHeld(Number(row['lease_until']), now),
     run,
   }
 }
