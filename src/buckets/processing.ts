@@ -174,18 +174,20 @@ export class Processing {
       id,
       database,
     } = this.#parts
-    const now = await database.now()
     const {
       rows: [row],
     } = await database.query(`SELECT lease_owner, lease_until FROM ${all} WHERE ${owner} = ?`, [id])
+    // Read afterwards: no lease that was given by then lies further ahead.
+    const now = await database.now()
     const holder = row?.['lease_owner']
     const until = Number(row?.['lease_until'])
-    // A lease that ends later than any can was taken while the clock was ahead.
+    // A lease that ends later than one of this process was taken while the clock was ahead, or by a
+    // process that comes less often.
     if (
       Buffer.isBuffer(holder) &&
       !holder.equals(this.#holder) &&
       until > now &&
-      until <= now + LEASE_MS + DAY_MS
+      until <= now + this.#leaseMs
     ) {
       return false
     }

@@ -841,7 +841,7 @@ export function mapSuite(under: MapUnderTest): void {
     await second.close()
     await database.query('UPDATE collision_free_maps SET lease_owner = ?, lease_until = ?', [
       Buffer.alloc(16),
-      (await database.now()) + 60_000,
+      (await database.now()) + 9_000,
     ])
     const third = open('third', '* * * * * *')
     await writer.update([['d', 1]])

@@ -46,3 +46,25 @@ test('a lease is over at the moment at which it ends', async () => {
   assert(await take())
   await database.close()
 })
+
+test('a lease, or a rest, that was taken while the clock was ahead is over', async () => {
+  for (const failures of [0, 3]) {
+    const database = sqlite(':memory:')
+    await database.migrate()
+    let now = 1_000_000
+    const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
+    const leases = new Leases(migrated, 'out', systemEnvironment)
+    const take = () =>
+      database.transaction((tx) =>
+        leases.take(wrapped(tx, { now: async () => now }), { first: 0, last: 9 }),
+      )
+    assert(await take())
+    await database.query('UPDATE export_queue_leases SET failures = ?', [failures])
+    // A renewal may come after the clock was read.
+    now -= LEASE_MS
+    assert.equal(await take(), undefined)
+    now -= 7_200_000
+    assert(await take(), `${failures} failures`)
+    await database.close()
+  }
+})

@@ -60,8 +60,9 @@ export class Leases {
     )
     for (const row of rows) {
       const { affectedRows } = await tx.query(
-        'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ? AND held_until <= ?',
-        [this.#queue, row['holder'] ?? null, now],
+        'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ? ' +
+          'AND (held_until <= ? OR held_until > ?)',
+        [this.#queue, row['holder'] ?? null, now, now + longestOf(Number(row['failures']))],
       )
       // It holds still, or again.
       if (affectedRows === 0) return undefined
@@ -125,7 +126,7 @@ export class Leases {
       if (!row) return
       const failures = Number(row['failures'])
       const now = await tx.now()
-      const until = now + Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
+      const until = now + restAfter(failures)
       await tx.query(
         'UPDATE export_queue_leases SET held_until = ?, failures = ?, resting = 1, ' +
           'failed_at = ?, reason = ? WHERE queue = ? AND holder = ?',
@@ -156,4 +157,17 @@ function leaseLost(): AbandonedCallError {
     'another process has taken over the entries of this call, because this process was paused or ' +
       `without its database for ${LEASE_MS / 1000} s`,
   )
+}
+
+/** The rest after a failure with so many failures before it. */
+function restAfter(failures: number): number {
+  return Math.min(FIRST_REST_MS * 2 ** failures, LONGEST_REST_MS)
+}
+
+/**
+ * The longest time that a lease lies ahead: one that lies further was taken while the clock was
+ * ahead. Its exporter may have renewed it since the clock was read.
+ */
+function longestOf(failures: number): number {
+  return LEASE_MS + Math.max(LEASE_MS, restAfter(failures - 1))
 }

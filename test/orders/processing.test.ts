@@ -172,3 +172,24 @@ test('a process that has no lease asks nothing as it stops', async () => {
     )
   }, MAPS)
 })
+
+test('a lease that was taken while the clock was ahead stops no other process', async () => {
+  for (const [aheadMs, runs] of [
+    [0, 0],
+    [7_200_000, 1],
+  ] as const) {
+    await explore(async (orders) => {
+      begin(orders)
+      const { clock } = orders.actor('clock').environment
+      const until = (await orders.alone(() => orders.actor('clock').database.now())) + LEASE_MS
+      orders.look("UPDATE collision_free_maps SET lease_owner = x'02', lease_until = ?", [
+        until + aheadMs,
+      ])
+      let begun = 0
+      const process = processing(orders, 'process', async () => void begun++)
+      await orders.together({ clock: () => sleep(clock, EVERY_MS + 10) })
+      await orders.alone(() => process.stop())
+      assert.equal(begun, runs)
+    }, MAPS)
+  }
+})
