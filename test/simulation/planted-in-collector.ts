@@ -179,9 +179,14 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: "what is old is removed by the database's clock",
     plant({ SafeClock: { prototype } }) {
-      prototype.follow = async (_, now) => now
+      const { follow } = prototype
+      prototype.follow = async function (database, now) {
+        await follow.call(this, database, now)
+        return now
+      }
     },
     told: /is removed by a clock|though no collector has run/,
+    seed: 14,
   },
   {
     name: 'writers are forgotten by a clock that is ahead',
@@ -191,7 +196,9 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     told: anyOf(
       /committed twice|takes another for a clone|not what the tables say/,
       /instead of|falls from|of \d+ missing rows|the ledger has|the ledger keeps/,
+      /though no collector has run/,
     ),
+    seed: 14,
   },
   {
     name: 'a lease that was taken while the clock was ahead holds until then',
@@ -199,6 +206,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: '[this.#name, this.#privateTo, this.#owner, now, now + WRONG_LEASE_MS],',
     replace: '[this.#name, this.#privateTo, this.#owner, now, Number.MAX_SAFE_INTEGER],',
     told: /layers behind|is complete only up to/,
+    seed: 555,
   },
   {
     name: 'a restart that has got on counts as one that has not',

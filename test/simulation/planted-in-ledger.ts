@@ -224,7 +224,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return transaction.call(this, unbounded) as Promise<T>
       }
     },
-    told: /have not come to SQL|though all is well|layers behind|is not settled/,
+    told: /have not come to SQL|though all is well|layers behind|is not settled|does not end/,
     seed: 23,
   },
   {
@@ -236,7 +236,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       /is not settled|let go as confirmed|have not come to SQL/,
       /more is lost|more is missing/,
     ),
-    seed: 466,
+    seed: 369,
   },
   {
     name: 'young frames count as duplicates when their cells are drained',
