@@ -7,6 +7,13 @@ export interface Assignment extends UsesOptions {
   readonly life: string
   /** The file in which it keeps the truth; a pure collector has none. */
   readonly truth: string | undefined
+  /** The right time when {@link monotonic} was 0, in milliseconds since the Unix epoch. */
+  readonly rightAtZero: number
+}
+
+/** The monotonic clock of the machine, in milliseconds: all processes have the same. */
+export function monotonic(): number {
+  return Number(process.hrtime.bigint() / 1_000_000n)
 }
 
 /** The environment variable that holds it. */

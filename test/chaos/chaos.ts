@@ -16,7 +16,7 @@ import { answered, drained } from './drained.js'
 import { type Life, livesOf, type Slot } from './slot.js'
 import { readTruth } from './truth.js'
 import { COPIED, COPY, openUses, PARTS, type Uses } from './uses.js'
-import { type Site, startWorld, type World } from './world.js'
+import { hostOf, type Site, startWorld, type World } from './world.js'
 
 /** Between two looks at whether the copied site is at work. */
 const LOOK_MS = 200
@@ -259,7 +259,7 @@ function placeOf({
   options: { name, machine, site, cache },
 }: Slot): Pick<WriterLife, 'reliesOn' | 'hasPrivateCache'> {
   return {
-    reliesOn: [name, `${MARIADB} from ${machine}`, MARIADB, `database ${site}`],
+    reliesOn: [name, `${MARIADB} from ${machine}`, MARIADB, `database ${site}`, hostOf(site)],
     hasPrivateCache: cache === 'memory:',
   }
 }

@@ -52,6 +52,7 @@ function world(): { life: WriterLife; found: Found } {
       ledgers: { recorded: ledger, activity: ledger, hits: ledger },
       stats: figures,
       recount: figures,
+      openDay: 0,
       findings: [],
     },
   }
@@ -65,6 +66,14 @@ function broken({ life, found }: ReturnType<typeof world>): string[] {
 
 test('nothing is broken where nothing is wrong', () => {
   assert.deepEqual(broken(world()), [])
+})
+
+test('a day that is closed before its end', () => {
+  const { life, found } = world()
+  const openDay = Date.now() + 60_000
+  assert.deepEqual(broken({ life, found: { ...found, openDay } }), [
+    'a activity: days closed before their end',
+  ])
 })
 
 test('a row that is there twice', () => {

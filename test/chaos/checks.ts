@@ -60,6 +60,7 @@ export function checksOf(
     exactly('activity: stats().pageViews', found.recount.pageViews, found.stats.pageViews),
     exactly('activity: stats().visitors', found.recount.visitors, found.stats.visitors),
     exactly('activity: certificate().findings', 0, found.findings.length),
+    exactly('activity: days closed before their end', 0, Number(found.openDay > Date.now())),
   ].map((check) => ({ ...check, name: `${site} ${check.name}` }))
 }
 

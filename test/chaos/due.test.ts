@@ -53,6 +53,12 @@ test('its writer has 20 s for what the cache lost, and longer if SQL is away fro
   assert.equal(dueAfter([flush, away('silence SQL', 'MariaDB from b')]), 20_000, "another's way")
 })
 
+test('what is recorded while the clock of its database is wrong has the wrong time', () => {
+  const step = fault('step a host', 'the host', AT - 9_000, AT - 8_000)
+  assert.equal(dueAfter([step], life({ reliesOn: ['a', 'the host'] })), undefined)
+  assert.equal(dueAfter([step]), 0, "another database's")
+})
+
 test('of a process that stood still, and of one that begins without SQL, rows come later', () => {
   assert.equal(dueAfter([fault('stop process', 'a', AT + 1, AT + 9_000)]), 29_000)
   const begins = life({ times: [AT - 1_000, AT] })

@@ -9,12 +9,14 @@
  *   120 s, because a silent connection is given up after a minute.
  * - Of a process that has just begun, and has no salt yet: 20 s later.
  * - Of a process that stood still, or whose clock was wrong: 20 s after it goes on.
+ * - What was recorded while the clock of the database's host was wrong, at no look.
  * - Of a killed writer, what was placed and drained without a fault. The rest may be missing for
  *   good.
  */
 import type { WriterLife } from './account.js'
 import { isDrained } from './allowed-loss.js'
 import type { Disturbances } from './disturbances.js'
+import type { FaultType } from './plan.js'
 
 /** A row that was recorded at `at`, and which looks from the moment `from` on must count. */
 export interface Due {
@@ -28,17 +30,27 @@ const BROUGHT_MS = 20_000
 const SILENCE_MS = 120_000
 /** A process that begins waits for its salt, which takes long on a busy machine. */
 const BEGINS_MS = 10_000
+/** Faults that make the time of a database wrong. */
+export const STEPS: readonly FaultType[] = ['step a host', 'step a host by days']
+
 /** Returns the rows that must be counted, in the order in which they were recorded. */
 export function dueRows(lives: readonly WriterLife[], disturbances: Disturbances): Due[] {
   const due: Due[] = []
   for (const life of lives) {
     for (const [number, at] of life.times.entries()) {
       if (number >= life.afterClose) break
+      if (hasWrongTime(at, life, disturbances)) continue
       if (life.exact) due.push({ at, from: livingFrom(at, life, disturbances) })
       else if (isDrained(at, life, disturbances)) due.push({ at, from: at })
     }
   }
   return due.sort((a, b) => a.at - b.at)
+}
+
+function hasWrongTime(at: number, life: WriterLife, disturbances: Disturbances): boolean {
+  return disturbances
+    .of('sql', at - ON_ITS_WAY_MS, at + ON_ITS_WAY_MS, life.reliesOn)
+    .some(({ type }) => STEPS.includes(type))
 }
 
 function livingFrom(at: number, life: WriterLife, disturbances: Disturbances): number {

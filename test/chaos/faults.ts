@@ -10,11 +10,13 @@ import type { Site, World } from './world.js'
 export const MARIADB = 'MariaDB'
 const START_TRIES = 60
 const START_RETRY_MS = 1_000
+/** Programs of a host notice a step so late. */
+const HOST_LOOKS_MS = 2_000
 /** Nearly the largest item. */
 const FILLER_BYTES = 1_000_000
 
 /** Returns the parts of `world` that the plan may disturb. */
-export function targetsOf({ slots, memcached, routes, sites }: World): Targets {
+export function targetsOf({ slots, memcached, routes, sites, hosts }: World): Targets {
   const names = (some: readonly Slot[]): string[] => some.map(({ options }) => options.name)
   return {
     process: names(slots),
@@ -24,6 +26,7 @@ export function targetsOf({ slots, memcached, routes, sites }: World): Targets {
     // other.
     cacheRoute: [...routes.keys()].filter((name) => name.startsWith('memcached')),
     mariadb: [MARIADB],
+    host: [...hosts.keys()],
     sqlRoute: [...routes.keys()].filter((name) => name.startsWith(MARIADB)),
     database: sites.map(({ name }) => `database ${name}`),
   }
@@ -58,6 +61,8 @@ const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
   },
   'step clock': stepClock,
   'step clock by days': stepClock,
+  'step a host': stepHost,
+  'step a host by days': stepHost,
   async 'kill memcached'(world, { target, ms }) {
     await memcached(world, target).kill()
     await delay(ms)
@@ -172,6 +177,14 @@ async function stepClock(world: World, { target, ms, size }: Fault): Promise<voi
   slot(world, target).order({ stepMs: size })
   await delay(ms)
   slot(world, target).order({ stepMs: 0 })
+}
+
+async function stepHost({ hosts }: World, { target, ms, size }: Fault): Promise<void> {
+  const host = hosts.get(target)!
+  host.step(size)
+  await delay(ms)
+  host.step(0)
+  await delay(HOST_LOOKS_MS)
 }
 
 async function silence({ routes }: World, { target, ms }: Fault): Promise<void> {

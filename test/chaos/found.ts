@@ -1,5 +1,5 @@
 /** The final state of a site's database and its ledgers. */
-import type { Database, LedgerReport } from '../../src/index.js'
+import type { ActivityStats, Database, LedgerReport } from '../../src/index.js'
 import { Tally } from './tally.js'
 import { gridNameOf, type Part, type Uses, type UsesOptions } from './uses.js'
 
@@ -19,10 +19,13 @@ export interface Found {
   /** Figures of `stats()`, and of `activities`. */
   readonly stats: Figures
   readonly recount: Figures
+  /** Begin of the oldest open day, in milliseconds since the Unix epoch. */
+  readonly openDay: number
   /** Disagreements that today's certificate lists. */
   readonly findings: readonly string[]
 }
 
+const DAY_MS = 24 * 3600_000
 const ROWS_AT_ONCE = 20_000
 /** Time in which figures come to the present, and between two looks at them. */
 const FRESH_MS = 120_000
@@ -50,11 +53,18 @@ export async function findOut(
     gridNameOf('hits', names),
   ])
   for (const row of rows) hits.set(String(row['item']), Number(row['hits']))
+  const stats = await freshStats(uses)
+  // Those recorded while the clock was ahead are of a time to come; their visitors were seen, and
+  // are others on each day.
+  const end = Math.floor(Date.parse(stats.asOf) / 1000) * 1000
   const recount = (
     await database.query(
-      'SELECT COUNT(*) AS views, COUNT(DISTINCT visitor) AS visitors ' +
+      'SELECT SUM(CASE WHEN created_at < ? THEN 1 ELSE 0 END) AS views, ' +
+        '(SELECT COUNT(*) FROM (SELECT DISTINCT visitor, created_at - created_at % ? ' +
+        'FROM activities WHERE name = ? AND visitor IS NOT NULL) AS days) AS visitors, ' +
+        '(SELECT open_day FROM activity_books WHERE name = ?) AS open_day ' +
         'FROM activities WHERE name = ?',
-      [name],
+      [end, DAY_MS, name, name, name],
     )
   ).rows[0]
   return {
@@ -66,7 +76,8 @@ export async function findOut(
       activity: await uses.activity.ledger(),
       hits: await uses.hits.ledger(),
     },
-    stats: await freshStats(uses),
+    stats,
+    openDay: Number(recount?.['open_day']) * DAY_MS,
     recount: { pageViews: Number(recount?.['views']), visitors: Number(recount?.['visitors']) },
     findings: (await uses.activity.certificate(today)).findings,
   }
@@ -76,7 +87,7 @@ export async function findOut(
  * The figures of a moment after this call. A private cache that was killed holds them up, until its
  * writer would have committed by itself.
  */
-async function freshStats({ activity }: Uses): Promise<Figures> {
+async function freshStats({ activity }: Uses): Promise<ActivityStats> {
   const since = Date.now()
   for (;;) {
     const stats = await activity.stats()

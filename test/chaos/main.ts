@@ -46,7 +46,7 @@ async function main(
   seed: number,
   { verbose, apart }: { verbose: boolean; apart: boolean },
 ): Promise<number> {
-  ensureBinaries(['memcached', 'mariadb'])
+  ensureBinaries(['memcached', 'mariadb', 'faketime'])
   const again = `npm run chaos -- --minutes ${minutes} --seed ${seed}${apart ? ' --apart' : ''}`
   console.log(again)
   const report = await runChaos({

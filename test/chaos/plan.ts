@@ -26,6 +26,7 @@ export interface Targets {
   readonly memcached: readonly string[]
   readonly cacheRoute: readonly string[]
   readonly mariadb: readonly string[]
+  readonly host: readonly string[]
   readonly sqlRoute: readonly string[]
   readonly database: readonly string[]
 }
@@ -149,6 +150,20 @@ export const TYPES = {
     weight: 2,
     seconds: [1, 60],
     size: [0, 0],
+  },
+  'step a host': {
+    disturbs: 'sql',
+    targets: 'host',
+    weight: 2,
+    seconds: [3, 30],
+    size: [-2 * 3600_000, 2 * 3600_000],
+  },
+  'step a host by days': {
+    disturbs: 'sql',
+    targets: 'host',
+    weight: 1,
+    seconds: [3, 30],
+    size: [86_400_000, 30 * 86_400_000],
   },
   'kill connections': {
     disturbs: 'sql',

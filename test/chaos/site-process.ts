@@ -3,8 +3,8 @@
  * its clock, to record a row that SQL refuses, or to record many at once. SIGTERM closes it in
  * order.
  */
-import { rightTime, stepClock } from './stepping-clock.js'
-import { ASSIGNMENT, type Assignment, type Order } from './assignment.js'
+import { stepClock } from './stepping-clock.js'
+import { ASSIGNMENT, type Assignment, monotonic, type Order } from './assignment.js'
 import { TruthKeeper } from './truth.js'
 import { openUses, PARTS } from './uses.js'
 
@@ -17,7 +17,9 @@ const VISITORS = 97
 const ROWS_AFTER_CLOSE = 3
 
 const assignment = JSON.parse(process.env[ASSIGNMENT] ?? '') as Assignment
-const { life } = assignment
+const { life, rightAtZero } = assignment
+/** The wall clock is that of a host, which may be wrong. */
+const rightTime = (): number => rightAtZero + monotonic()
 const uses = openUses(assignment)
 const truth = assignment.truth === undefined ? undefined : new TruthKeeper(assignment.truth)
 const record = (poison = false): void => {

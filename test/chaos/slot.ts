@@ -8,7 +8,7 @@ import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { ASSIGNMENT, type Assignment, type Order } from './assignment.js'
+import { ASSIGNMENT, type Assignment, monotonic, type Order } from './assignment.js'
 import type { UsesOptions } from './uses.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
@@ -33,6 +33,8 @@ export interface SlotOptions extends UsesOptions {
   readonly name: string
   readonly machine: string
   readonly records: boolean
+  /** Environment of its processes, beside that of this one. */
+  readonly env: NodeJS.ProcessEnv
 }
 
 /** Time that a process may take to end in order: longer than `closeTimeoutMs`. */
@@ -84,11 +86,12 @@ export class Slot {
       apart,
       life: name,
       truth: records ? life.truth : undefined,
+      rightAtZero: Date.now() - monotonic(),
     }
     const log = openSync(life.log, 'a')
     const child = fork(SCRIPT, {
       execArgv: TYPESCRIPT,
-      env: { ...process.env, [ASSIGNMENT]: JSON.stringify(assignment) },
+      env: { ...process.env, ...this.options.env, [ASSIGNMENT]: JSON.stringify(assignment) },
       stdio: ['ignore', log, log, 'ipc'],
     })
     closeSync(log)

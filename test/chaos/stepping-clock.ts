@@ -23,8 +23,3 @@ globalThis.Date = SteppingDate as DateConstructor
 export function stepClock(ms: number): void {
   offsetMs = ms
 }
-
-/** The right time, in milliseconds since the Unix epoch. */
-export function rightTime(): number {
-  return RealDate.now()
-}

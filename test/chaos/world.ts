@@ -7,6 +7,7 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { createConnection } from 'mysql2/promise'
 import { type Database, mysql, sqlite } from '../../src/index.js'
+import { type HostClock, hostClock } from '../servers/host-clock.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { temporaryFolder } from '../servers/process.js'
@@ -37,6 +38,14 @@ const SLOTS = [
   { site: 'embedded', machine: 'e', records: true, collects: 1, privateCache: true },
 ] as const
 
+/** The site on SQLite: the clock of its machine is its database's. */
+const EMBEDDED = 'embedded'
+
+/** The name of the machine whose clock is that of a site's database. */
+export function hostOf(site: string): string {
+  return site === EMBEDDED ? 'the host of SQLite' : 'the host of MariaDB'
+}
+
 /** A site's rows may be twice: no unique key hides it. A negative number is refused. */
 const TABLE = {
   mysql:
@@ -63,6 +72,8 @@ export interface World {
   readonly slots: readonly Slot[]
   /** By the names that the plan uses: `memcached 1`, `MariaDB from a`. */
   readonly routes: ReadonlyMap<string, Route>
+  /** The clocks of the machines with databases, by the names that the plan uses. */
+  readonly hosts: ReadonlyMap<string, HostClock>
   /** As all processes name the memcached servers. */
   readonly cache: string
   readonly apart: boolean
@@ -76,8 +87,15 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
     for (const part of stops.splice(0).reverse()) await part()
   }
   try {
+    const [ofMariadb, ofEmbedded] = [hostClock(), hostClock()]
+    const hosts = new Map([
+      [hostOf('production'), ofMariadb],
+      [hostOf(EMBEDDED), ofEmbedded],
+    ])
     const [mariadb, ...memcached] = await Promise.all([
-      started(startMariadb(['--max-connections=500']), (server) => stops.push(() => server.kill())),
+      started(startMariadb(['--max-connections=500'], { env: ofMariadb.env }), (server) =>
+        stops.push(() => server.kill()),
+      ),
       ...Array.from({ length: MEMCACHED_SERVERS }, () =>
         started(startMemcached(), (server) => stops.push(() => server.kill())),
       ),
@@ -97,7 +115,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
 
     const sites: Site[] = []
     for (const name of new Set(SLOTS.map(({ site }) => site))) {
-      const embedded = name === 'embedded'
+      const embedded = name === EMBEDDED
       if (!embedded) await createSchema(mariadb, name)
       const file = join(folder, `${name}.db`)
       const url = embedded ? `sqlite:${file}` : mariadb.url(name)
@@ -115,6 +133,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
           name: `${name}-${slots.length + 1}`,
           cache: 'privateCache' in place ? 'memory:' : cache,
           database: ofHost,
+          env: embedded ? ofEmbedded.env : {},
           apart,
         }
         const lives = join(folder, options.name)
@@ -130,6 +149,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
       sites,
       slots: sites.flatMap(({ slots }) => slots),
       routes,
+      hosts,
       cache,
       apart,
       stop,

@@ -9,6 +9,7 @@ import { delimiter, join } from 'node:path'
 const PROGRAMS = {
   memcached: { names: ['memcached'], debianPackage: 'memcached' },
   mariadb: { names: ['mariadbd', 'mysqld'], debianPackage: 'mariadb-server' },
+  faketime: { names: ['faketime'], debianPackage: 'faketime' },
   redis: { names: ['redis-server', 'valkey-server'], debianPackage: 'redis-server' },
   chromium: {
     // The shell takes half the time of the whole browser, whose windows have all that users see.

@@ -67,10 +67,13 @@ export function onMariadb(): boolean {
   return basename(realpathSync(binary('mariadb'))) === 'mariadbd'
 }
 
-/** Starts a server with an empty database `test`. As root, it runs as `systemUser`. */
+/**
+ * Starts a server with an empty database `test`. As root, it runs as `systemUser`. `env`: added to
+ * its environment.
+ */
 export async function startMariadb(
   options: readonly string[] = [],
-  { systemUser = 'root' } = {},
+  { systemUser = 'root', env = {} }: { systemUser?: string; env?: NodeJS.ProcessEnv } = {},
 ): Promise<MariaDb> {
   const program = binary('mariadb')
   const folder = temporaryFolder('mariadb')
@@ -111,7 +114,7 @@ export async function startMariadb(
   ])
 
   async function start(): Promise<ChildProcess> {
-    const child = startProcess(program, args, log)
+    const child = startProcess(program, args, log, env)
     const deadline = performance.now() + START_TIMEOUT_MS
     // A node of a cluster takes connections before it takes statements.
     while (

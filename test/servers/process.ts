@@ -26,11 +26,19 @@ export function removeFolder(folder: string): void {
   folders.delete(folder)
 }
 
-/** Starts a program; what it prints goes to `log`. */
-export function startProcess(command: string, args: readonly string[], log: string): ChildProcess {
+/** Starts a program; what it prints goes to `log`. `env`: added to that of this process. */
+export function startProcess(
+  command: string,
+  args: readonly string[],
+  log: string,
+  env: NodeJS.ProcessEnv = {},
+): ChildProcess {
   watchExit()
   const output = openSync(log, 'a')
-  const child = spawn(command, args, { stdio: ['ignore', output, output] })
+  const child = spawn(command, args, {
+    stdio: ['ignore', output, output],
+    env: { ...process.env, ...env },
+  })
   closeSync(output)
   running.add(child)
   child.on('error', () => running.delete(child))
