@@ -85,8 +85,9 @@ export class RedisLink implements ServerLink {
         request.since = systemClock.elapsed()
         const { commands } = this.#connection
         // A client that is not connected keeps commands, and sends them when nobody waits any more.
-        if (!commands.isReady)
+        if (!commands.isReady) {
           return this.#reject(request, 'CACHE_UNREACHABLE', `is not connected: ${CHECK_CONNECT}`)
+        }
         command(commands).then(
           (reply) => {
             if (this.#settle(request)) resolve(reply)
