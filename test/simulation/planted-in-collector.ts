@@ -295,8 +295,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: 'if (raised > watermark) await publishHint(',
     replace: 'if (raised < watermark) await publishHint(',
-    told: /which the cache has lost, waits for long/,
-    seed: 244,
+    told: /which the cache has lost/,
+    seed: 69,
   },
   {
     name: 'a hint takes what is missing for settled',

@@ -32,7 +32,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return { ...header, floor: header.sequence, floorIssued: header.issued }
       }
     },
-    told: /let go as confirmed|committed twice/,
+    told: /let go as confirmed|committed twice|beyond frame .* which is missing/,
     seed: 12,
   },
   {
