@@ -2,7 +2,8 @@
  * The clients of the package `redis`: what the adapter needs of one, which ones it takes, and how
  * it makes its own. The package is an optional peer and is loaded when the first client is made.
  */
-import { createRequire } from 'node:module'
+// The whole module, because bundles often have a `createRequire` of their own.
+import nodeModule from 'node:module'
 import { wrongType, wrongValue } from '../../support/options.js'
 import type { RedisAddress } from './address.js'
 
@@ -132,7 +133,7 @@ export function loadPackage(): RedisPackage {
   if (loaded) return loaded
   let found: RedisPackage
   try {
-    found = createRequire(import.meta.url)('redis') as RedisPackage
+    found = nodeModule.createRequire(import.meta.url)('redis') as RedisPackage
   } catch (cause) {
     throw new Error(
       'wide-cache: a cache of redis:// needs the package "redis", which is not installed; ' +

@@ -12,6 +12,7 @@ let now = 0
 
 class ToyCache {
   scope = 'private'
+  neverGoesBack = true
   #values = new Map()
   #closed = false
 
