@@ -106,8 +106,8 @@ export interface Activity extends Recorder {
   dashboard(options?: DashboardOptions): Router
   /**
    * Returns the certificate of a UTC day: its figures, the sums of the ledger when the day was
-   * closed, and whether they agree, with each other and with what the day was then. For an open day, such as today, all figures are as of now.
-   * Cached as {@link stats} is.
+   * closed, and whether they agree, with each other and with what the day was then. For an open
+   * day, such as today, all figures are as of now. Cached as {@link stats} is.
    *
    * @param day as in `2026-05-17`
    * @throws TypeError, RangeError for a text that is not a day, and for a day that has not begun;

@@ -194,13 +194,16 @@ for (const [server, url] of SERVERS) {
         'the views of an hour',
         `UPDATE activity_hours SET views = views + 1 WHERE name = ? AND hour = ${24 * DAY + 24}`,
         DAY + 1,
-        /^the hours have 6 page views, and the ledger has committed 5 rows\nits seconds have 2 page/,
+        new RegExp(
+          '^the hours have 6 page views, and the ledger has committed 5 rows\\n' +
+            'its seconds have 2 page',
+        ),
       ],
       [
         'the views of an hour of a closed day',
         `UPDATE activity_hours SET views = views - 1 WHERE name = ? AND hour = ${24 * DAY + 1}`,
         DAY,
-        /^its hour 01:00 has 1 page view \(0 late\) and 1 visitor, and had 2 page views \(0 late\) and /,
+        /^its hour 01:00 has 1 page view \(0 late\) and 1 visitor, and had 2 page views \(0 late\)/,
       ],
       [
         'an hour that is gone',

@@ -185,7 +185,9 @@ async function readDay(
 }
 
 /** The day of the first hour, before any day has closed. */
-const FIRST_DAY = `SELECT MIN(hour - hour % ${HOURS_A_DAY}) / ${HOURS_A_DAY} FROM activity_hours WHERE name = ?`
+const FIRST_DAY =
+  `SELECT MIN(hour - hour % ${HOURS_A_DAY}) / ${HOURS_A_DAY} FROM activity_hours ` +
+  'WHERE name = ?'
 
 function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)

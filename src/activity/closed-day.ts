@@ -20,7 +20,10 @@ const NO_HOUR = [0, 0, 0] as const
 const DIGITS = [...'0123456789ABCDEF']
 
 /** A text in which each byte, as two digits, begins at a place of its own; `00` at the first. */
-const BYTES = `${DIGITS.map((one, index) => [one, ...DIGITS.slice(index + 1).map((two) => one + two)].join('')).join('')}0`
+const BYTES = `${DIGITS.flatMap((one, index) => [
+  one,
+  ...DIGITS.slice(index + 1).map((two) => one + two),
+]).join('')}0`
 
 /** Bytes of a value that its weight is made of. Negative: counted from its end. */
 const PLACES = [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6]
@@ -214,7 +217,8 @@ function valueChanges(dimension: string, day: number, row: SqlRow): string[] {
     const then = number('closed_views')
     if (views !== then) {
       return [
-        `its values of ${dimension} ${where} have ${counted(views, 'page view')}, and had ${then} ${THEN}`,
+        `its values of ${dimension} ${where} have ${counted(views, 'page view')}, ` +
+          `and had ${then} ${THEN}`,
       ]
     }
     if (number(weight) === number(`closed_${weight}`)) return []

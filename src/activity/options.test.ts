@@ -139,9 +139,9 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
     /option "database" is (?!.*hunter2).*mysql:\/\//,
   ],
   [
-    { cache: 'redis://:hunter2@host', database: 'sqlite::memory:' },
+    { cache: 'redis://:hunter2@host/x', database: 'sqlite::memory:' },
     RangeError,
-    /option "cache" is (?!.*hunter2).*memcached:\/\//,
+    /option "cache" is (?!.*hunter2).*redis:\/\//,
   ],
   [{ cache: 5 }, TypeError, /option "cache" is 5/],
 ]

@@ -1,7 +1,8 @@
 /**
- * Recounts layers and hours. Layers: the rows of `activities` against `activity_seconds`. Both are written, and
- * removed, by the same transactions, so that one statement finds them equal at any time. Views of
- * which only sums are kept have no rows and are left out, also in seconds that have both.
+ * Recounts layers and hours. Layers: the rows of `activities` against `activity_seconds`. Both
+ * are written, and removed, by the same transactions, so that one statement finds them equal at any
+ * time. Views of which only sums are kept have no rows and are left out, also in seconds that have
+ * both.
  */
 import type { Database, Queryable } from '../database/database.js'
 import { table } from '../database/table.js'

@@ -128,7 +128,11 @@ const CHANGES: readonly Change[] = [
   [
     'an hour of a closed day is deleted',
     CLOSED,
-    /^its hour 04:00 has 0 page views \(0 late\) and 0 visitors, and had 3 page views \(0 late\) and 3 visitors when it closed$/m,
+    new RegExp(
+      '^its hour 04:00 has 0 page views \\(0 late\\) and 0 visitors, and had 3 page views ' +
+        '\\(0 late\\) and 3 visitors when it closed$',
+      'm',
+    ),
     `DELETE FROM activity_hours ${THERE} hour = ${hourOf(CLOSED, 4)}`,
   ],
   [
@@ -190,7 +194,7 @@ const CHANGES: readonly Change[] = [
   [
     'a value of an hour of a closed day is deleted',
     OLDEST,
-    /^its values of referrer in activity_hour_values have \d page views, and had 10 when it closed$/,
+    /^its values of referrer in activity_hour_values have \d page views, and had 10 when it clos/,
     `DELETE FROM activity_hour_values ${THERE} ${referrer} AND hour = ${hourOf(OLDEST)} AND ` +
       "HEX(value) = '612E6578616D706C65'",
   ],
@@ -203,7 +207,7 @@ const CHANGES: readonly Change[] = [
   [
     'page views of a value move from hour to hour',
     CLOSED,
-    /^page views have moved between its values of referrer in activity_hour_values since it closed$/,
+    /^page views have moved between its values of referrer in activity_hour_values since it clos/,
     `UPDATE activity_hour_values SET views = views + 1 ${THERE} ${referrer} AND ` +
       `hour = ${hourOf(CLOSED, 4)} AND HEX(value) LIKE '62%'`,
     `UPDATE activity_hour_values SET views = views - 1 ${THERE} ${referrer} AND ` +
@@ -226,7 +230,8 @@ const CHANGES: readonly Change[] = [
     'a second is added to an open day',
     TODAY,
     /^its seconds have 21 page views, and its hours have 20$/m,
-    `INSERT INTO activity_seconds (name, second, views) VALUES (?, ${hourOf(TODAY) * 3_600 + 1}, 1)`,
+    'INSERT INTO activity_seconds (name, second, views) ' +
+      `VALUES (?, ${hourOf(TODAY) * 3_600 + 1}, 1)`,
   ],
   [
     'a day is opened again',
@@ -293,7 +298,10 @@ const ROW_CHANGES: readonly Change[] = [
   [
     'rows are deleted',
     CLOSED,
-    /^a recount of its hour 04:00 found 0 rows, and sums of 3 page views, 0 visitors in its rows, and sums of 3 visitors/,
+    new RegExp(
+      '^a recount of its hour 04:00 found 0 rows, and sums of 3 page views, ' +
+        '0 visitors in its rows, and sums of 3 visitors',
+    ),
     `DELETE FROM activities ${THERE} ${IN_HOUR}`,
   ],
   [
@@ -391,7 +399,7 @@ for (const [server, url] of [
       })
     }
 
-    test('what is changed of an open day is a finding of that day alone, after its closing too', async () => {
+    test('a change of an open day is a finding of that day alone, when closed, too', async () => {
       const { query, certificates, removeOld } = await site()
       await query(`UPDATE activity_hours SET views = views + 2 ${THERE} hour = ${hourOf(TODAY)}`)
       await removeOld((TODAY + 1) * DAY_MS + 2 * HOUR_MS)
@@ -487,7 +495,8 @@ for (const [server, url] of [
     test('a removed value hides no change of before', async () => {
       const { database, name, query, certificates } = await site()
       await query(
-        `UPDATE activity_day_values SET views = 10 - views ${THERE} ${referrer} AND day = ${CLOSED}`,
+        'UPDATE activity_day_values SET views = 10 - views ' +
+          `${THERE} ${referrer} AND day = ${CLOSED}`,
       )
       await removeValue(database, name, 'referrer', 'a.example')
       findsOnly(
@@ -509,7 +518,11 @@ for (const [server, url] of [
       assert.equal(log.lines.length, 1)
       assert.match(
         log.lines[0]!,
-        /^wide-cache: rows and sums of "[^"]+" differ: of the hour that began at 2026-05-20T03:00:00.000Z, a recount found 4 visitors in its rows, and sums of 3 visitors; look for/,
+        new RegExp(
+          '^wide-cache: rows and sums of "[^"]+" differ: of the hour that began at ' +
+            '2026-05-20T03:00:00.000Z, a recount found 4 visitors in its rows, and sums of ' +
+            '3 visitors; look for',
+        ),
       )
       await query(`UPDATE activity_visitors SET hours = hours + 8 ${change}`)
       await recount()
@@ -521,7 +534,7 @@ for (const [server, url] of [
       )
     })
 
-    test('an hour with more than 200,000 page views is not recounted, and the day says so', async () => {
+    test('an hour of more than 200,000 page views is not recounted; the day says so', async () => {
       const { query, recount, certificates } = await site()
       for (const [table, unit] of [
         ['activity_hours', `hour = ${hourOf(TODAY)}`],

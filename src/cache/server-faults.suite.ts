@@ -51,7 +51,7 @@ export function testServerFaults({ name, start, open, strays }: Adapter): void {
       body: (cache: Cache, proxy: FaultyTcp) => Promise<void>,
     ): Promise<void> => openBehindProxy(server.address, (address) => open(address, options), body)
 
-    test('that stays silent: requests time out, then fail at once, until it is noticed again', (t) =>
+    test('that stays silent: requests time out, then fail at once, until it is back', (t) =>
       behindProxy(SHORT, async (cache, proxy) => {
         await cache.set('silent', x, 60)
         const time = stoppedTime(t)
@@ -264,7 +264,7 @@ export function testServerFaults({ name, start, open, strays }: Adapter): void {
       }))
 
     for (const ending of ['fin', 'rst'] as const) {
-      test(`requests in flight at the server's end (${ending}) reject at once; the next works`, (t) =>
+      test(`requests in flight at the end (${ending}) reject at once; the next works`, (t) =>
         behindProxy(PATIENT, async (cache, proxy) => {
           await cache.set('closing', x, 60)
           // So no timeout ends them.
@@ -286,7 +286,7 @@ export function testServerFaults({ name, start, open, strays }: Adapter): void {
     }
 
     for (const then of ['silence', 'fin', 'rst'] as const) {
-      test(`after half a reply, then ${then}, later operations work and get their own replies`, () =>
+      test(`after half a reply, then ${then}, later operations get their own replies`, () =>
         behindProxy(SHORT, async (cache, proxy) => {
           const value = Buffer.alloc(1000, 'v')
           await cache.set('cut:a', value, 60)

@@ -7,7 +7,7 @@ import { BurstLogger } from '../support/logger.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { Views } from './views.js'
 
-test('a view that comes while the last responses end is waited for, and has its visitor', async () => {
+test('a view that comes while the last responses end is waited for, with its visitor', async () => {
   const clock = new ManualClock(Date.UTC(2026, 4, 17, 12))
   const forwarded: [page: string, hasVisitor: boolean][] = []
   let answer = (_secret: Buffer): void => assert.fail('the secret has not been asked for')

@@ -1,4 +1,4 @@
-/** A project that has installed the package, as `npm install` leaves it, Express and supertest. */
+/** A project that has installed the package, as `npm install` leaves it, Express, supertest and redis. */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -14,7 +14,9 @@ export function newProject(express: 'express' | 'express4' = 'express'): string 
   symlinkSync(ROOT, join(modules, 'wide-cache'))
   symlinkSync('../wide-cache/dist/cli/main.js', join(modules, '.bin/wide-cache'))
   symlinkSync(join(ROOT, 'node_modules', express), join(modules, 'express'))
-  symlinkSync(join(ROOT, 'node_modules/supertest'), join(modules, 'supertest'))
+  for (const name of ['supertest', 'redis']) {
+    symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
+  }
   symlinkSync(join(ROOT, 'node_modules/@types'), join(modules, '@types'))
   return folder
 }

@@ -100,7 +100,7 @@ test('a collector that looks at the books while visits are committed finds nothi
   }, BOUNDS)
 })
 
-test('nothing is found of an hour and its day while a value, rows and visitors are removed', async () => {
+test('nothing is found of an hour and its day while values, rows and visitors go', async () => {
   await explore(async (orders) => {
     const [remover, reader] = [orders.actor('remover'), orders.actor('reader')]
     await orders.alone(() => commit(remover, [visit(START, 1, '/secret'), visit(START, 2)]))

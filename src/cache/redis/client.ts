@@ -35,6 +35,7 @@ interface CommandOptions {
  * and connected by its owner.
  */
 export interface RedisClient {
+  /** Whether the client is connected. */
   readonly isReady: boolean
   /** Returns a client with the same connection, and other options for its commands. */
   withCommandOptions(options: never): unknown

@@ -167,8 +167,8 @@ export class RedisLink implements ServerLink {
 
   /**
    * Starts the one timer for all requests. A process that was busy itself first reads the replies
-   * that have arrived (`setImmediate`), before it counts a timeout. If it was busy for long, they are
-   * given the whole time once more, because the package writes requests in a later turn.
+   * that have arrived (`setImmediate`), before it counts a timeout. If it was busy for long, they
+   * are given the whole time once more, because the package writes requests in a later turn.
    */
   #lookAfter(ms: number): Timer {
     const due = systemClock.elapsed() + ms

@@ -139,7 +139,7 @@ describe('redis: what the server refuses', () => {
     }
   })
 
-  test('errors name the server and the reply, and never what was sent or the password', async () => {
+  test('errors name server and reply, and never what was sent or the password', async () => {
     const closed = await startRedis(['--rename-command', 'EVAL', ''])
     const { port } = new URL(closed.url)
     const admin = createClient({ url: closed.url })

@@ -66,8 +66,8 @@ export function redisFindings(info: RedisInfo, name: string): Finding[] {
   if (limit === 0) {
     findings.push(
       warning(
-        `${server} has no maxmemory: while SQL is away, frames and the site's other keys may fill ` +
-          'the memory of the machine',
+        `${server} has no maxmemory: while SQL is away, frames and the site's other keys may ` +
+          'fill the memory of the machine',
         'set maxmemory; a full server refuses frames, and their processes commit them directly',
       ),
     )
