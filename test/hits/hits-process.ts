@@ -40,7 +40,9 @@ function isNearBorder(): boolean {
   return Math.min(within, windowMs - within) < BORDER_MS
 }
 
-let timer: NodeJS.Timeout
+// What is done with recording waits for SIGTERM.
+const alive = setInterval(() => undefined, 60_000)
+let timer: NodeJS.Timeout | undefined
 if (count > 0) {
   // Once this is in the cache, the day's salt is known.
   while (isNearBorder()) await delay(TICK_MS)
@@ -62,11 +64,11 @@ if (count > 0) {
   }, TICK_MS)
 } else {
   await hits.migrate()
-  timer = setInterval(() => undefined, 60_000)
 }
 process.send?.({ ready: true })
 
 process.once('SIGTERM', async () => {
+  clearInterval(alive)
   clearInterval(timer)
   await hits.close()
   process.send?.({ recorded }, () => process.disconnect?.())
