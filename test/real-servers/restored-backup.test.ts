@@ -16,6 +16,7 @@ import { Sequence } from '../../src/sequence/sequence.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { ManualClock } from '../../src/support/manual-clock.fixture.js'
+import { wrapped } from '../servers/wrapped.js'
 import { blocksIn } from '../docs/blocks.js'
 import { assertRecorded, createRecorded, openRecorded, type Recorded, rowsOf } from './recorded.js'
 
@@ -26,10 +27,7 @@ const TURN_MS = 3
 
 /** A cache that several processes share, in this process's memory. */
 function shared(cache: Cache): Cache {
-  return new Proxy(cache, {
-    get: (target, property) =>
-      property === 'scope' ? 'shared' : Reflect.get(target, property).bind(target),
-  })
+  return wrapped(cache, { scope: 'shared' })
 }
 
 /** Keeps all rows of a database. The function returned brings exactly these back. */
@@ -130,7 +128,7 @@ for (const restarted of [false, true]) {
 
     await pass(CELL_TTL_SECONDS)
     await record(living, rowsOf(0, 75, 76))
-    await pass(CELL_TTL_SECONDS + 20)
+    await pass(4 * CELL_TTL_SECONDS + 20)
     await record(living, rowsOf(0, 76, 77))
     await pass(20)
     assert.deepEqual(await ledger(), { issued: 77, committed: 57, outstanding: 0, lost: 20 })

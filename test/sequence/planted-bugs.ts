@@ -1,7 +1,7 @@
 import type { PlantedBug } from '../simulation/planted-bug.js'
 import type { Loaded } from './simulate.js'
 
-const TWICE = /handed out twice/
+const TWICE = /handed out twice|used though it may go back/
 const SMALLER = /who called after/
 
 type Generation = Awaited<ReturnType<Loaded['GenerationRecord']['prototype']['read']>>
