@@ -1,4 +1,4 @@
-/** A project that has installed the package, as `npm install` leaves it, Express, supertest and redis. */
+/** A project that has installed the package, as `npm install` leaves it, and some others. */
 import { mkdirSync, symlinkSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
