@@ -2,9 +2,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import request from 'supertest'
+import { withClockAhead } from '../../test/servers/wrapped.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { memory } from '../cache/memory.js'
 import { openDatabase } from '../database/open.js'
+import { HOUR_MS } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
@@ -19,14 +21,17 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
   let [ahead, isAway] = [0, false]
   const { database } = openDatabase('sqlite::memory:')
   const fault = () => (isAway ? 'refused' : 'none')
+  // All clocks begin half an hour past an hour, so that the ranges asked for stay the same.
+  const start = HOUR_MS / 2 - (Date.now() % HOUR_MS)
+  const now = () => Date.now() + start
   const clock = {
     ...systemEnvironment.clock,
-    now: () => Date.now() + ahead,
+    now: () => now() + ahead,
     elapsed: () => performance.now() + ahead,
   }
   const activity = new SiteActivity(
     activitySettings({
-      database: new FaultyDatabase(database, fault, fault),
+      database: withClockAhead(new FaultyDatabase(database, fault, fault), () => start),
       cache: memory(),
       logger: keptLog(),
       collect: false,
@@ -39,7 +44,7 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
   const get = async (path: string) => (await request(app).get(path).expect(200)).body
   try {
     for (let i = 0; i < 5; i++) activity.record({ page: `/${i % 2}`, visitor: i % 3 })
-    await inWindow(activity)
+    await inWindow(activity, now())
     const { overview, live, ledger, trouble } = await get('/now.json')
     const { figures } = overview
     assert.deepEqual([figures.pageViews, figures.visitors, figures.windowSeconds], [5, 3, 600])
@@ -48,8 +53,8 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
       figures.hours.reduce((sum: number, views: number) => sum + views, 0),
       5,
     )
-    const last = Date.parse(figures.from) + (HOURS - 1) * 3_600_000
-    assert.equal(last, Math.floor(Date.now() / 3_600_000) * 3_600_000, 'the last hour is this one')
+    const last = Date.parse(figures.from) + (HOURS - 1) * HOUR_MS
+    assert.equal(last, Math.floor(now() / HOUR_MS) * HOUR_MS, 'the last hour is this one')
     assert.equal(live.asOf, overview.asOf, 'what is on its way begins where the window ends')
     assert.equal(ledger.committed, 5)
     assert.deepEqual([overview.stale, trouble], [false, null])

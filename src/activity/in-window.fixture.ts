@@ -4,11 +4,14 @@ import type { Activity } from './activity.js'
 /** Layers after which figures have a visit within four seconds. */
 export const SHORT_LAYERS = { layerSeconds: 1, drainAfterLayers: 2, statsTtlSeconds: 1 } as const
 
-/** Drains until the window of the figures has all that was recorded before. */
+/**
+ * Drains until the window of the figures has all that was recorded before `recordedBy`, by the
+ * database's clock.
+ */
 export async function inWindow(
   activity: Pick<Activity, 'flush' | 'drain' | 'stats'>,
+  recordedBy = Date.now(),
 ): Promise<void> {
-  const recordedBy = Date.now()
   await activity.flush()
   await eventually('the window has all that was recorded', async () => {
     await activity.drain()
