@@ -58,7 +58,7 @@ test('wrong options are refused by name', () => {
       message: /option "block" is .*; allowed: a whole number from 1 to 1000000000 numbers$/,
     })
   }
-  assert.throws(() => new Sequence({ ...right, cache: 'redis://host' }), {
+  assert.throws(() => new Sequence({ ...right, cache: 'http://host' }), {
     name: 'RangeError',
     message: /option "cache"/,
   })
