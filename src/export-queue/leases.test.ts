@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PreparedDatabase } from '../connections/prepared-database.js'
+import type { Transaction } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
 import { wrapped } from '../../test/servers/wrapped.js'
@@ -60,11 +61,52 @@ test('a lease, or a rest, that was taken while the clock was ahead is over', asy
       )
     assert(await take())
     await database.query('UPDATE export_queue_leases SET failures = ?', [failures])
-    // A renewal may come after the clock was read.
+    // A small step back takes nothing away from an exporter at work.
     now -= LEASE_MS
     assert.equal(await take(), undefined)
     now -= 7_200_000
     assert(await take(), `${failures} failures`)
+    await database.close()
+  }
+})
+
+test('a lease that is renewed, or rests, while another process looks at it stays', async () => {
+  for (const { failures, passedMs, restMs } of [
+    { failures: 0, passedMs: LEASE_MS + 1_000, restMs: undefined },
+    { failures: 5, passedMs: 0, restMs: 32_000 },
+  ]) {
+    const database = sqlite(':memory:')
+    await database.migrate()
+    let now = 1_000_000
+    const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
+    const leases = new Leases(migrated, 'out', systemEnvironment)
+    const take = (meanwhile: (tx: Transaction) => Promise<unknown>) =>
+      database.transaction((tx) =>
+        leases.take(
+          wrapped(tx, {
+            now: async () => now,
+            async query(sql, values) {
+              const result = await tx.query(sql, values)
+              if (sql.startsWith('SELECT')) await meanwhile(tx)
+              return result
+            },
+          }),
+          { first: 0, last: 9 },
+        ),
+      )
+    assert(await take(async () => undefined))
+    await database.query('UPDATE export_queue_leases SET failures = ?', [failures])
+    const other = await take((tx) => {
+      now += passedMs
+      return restMs === undefined
+        ? tx.query('UPDATE export_queue_leases SET held_until = ?', [now + LEASE_MS])
+        : tx.query('UPDATE export_queue_leases SET failures = failures + 1, held_until = ?', [
+            now + restMs,
+          ])
+    })
+    assert.equal(other, undefined, `${failures} failures`)
+    const { rows } = await database.query('SELECT failures FROM export_queue_leases')
+    assert.deepEqual(rows, [{ failures: failures + (restMs === undefined ? 0 : 1) }])
     await database.close()
   }
 })

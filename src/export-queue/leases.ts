@@ -52,19 +52,21 @@ export class Leases {
    * part of it.
    */
   async take(tx: Transaction, { first, last }: HashRange): Promise<Lease | undefined> {
-    const now = await tx.now()
     const { rows } = await tx.query(
-      'SELECT holder, failures, failed_at, reason FROM export_queue_leases ' +
+      'SELECT holder, held_until, failures, failed_at, reason FROM export_queue_leases ' +
         'WHERE queue = ? AND first_hash <= ? AND last_hash >= ? ORDER BY failures',
       [this.#queue, last, first],
     )
+    // Read afterwards: no lease that was given by then lies further ahead.
+    const now = await tx.now()
     for (const row of rows) {
+      const until = Number(row['held_until'])
+      if (until > now && until <= now + longestOf(Number(row['failures']))) return undefined
+      // As it was read: it may have been renewed, or rest after a further failure, meanwhile.
       const { affectedRows } = await tx.query(
-        'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ? ' +
-          'AND (held_until <= ? OR held_until > ?)',
-        [this.#queue, row['holder'] ?? null, now, now + longestOf(Number(row['failures']))],
+        'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ? AND held_until = ?',
+        [this.#queue, row['holder'] ?? null, until],
       )
-      // It holds still, or again.
       if (affectedRows === 0) return undefined
     }
     const worst = rows.at(-1)
@@ -166,7 +168,7 @@ function restAfter(failures: number): number {
 
 /**
  * The longest time that a lease lies ahead: one that lies further was taken while the clock was
- * ahead. Its exporter may have renewed it since the clock was read.
+ * ahead. A clock that steps back by less than a lease takes none away from an exporter at work.
  */
 function longestOf(failures: number): number {
   return LEASE_MS + Math.max(LEASE_MS, restAfter(failures - 1))
