@@ -184,6 +184,23 @@ each('an entry is tried again at once, and not skipped before it is known', asyn
   assert.deepEqual(exported.toSorted(), ['a', 'b'])
 })
 
+each('an entry that comes before the failing one is not taken for it', async (world) => {
+  const { run, queue, bad, exported, database } = world
+  bad.add('b')
+  await database.transaction((tx) => queue.add('b', 1, tx))
+  await world.failUpToOne()
+  const others = Array.from({ length: 50 }, (_, i) => `k${i}`)
+  await database.transaction(async (tx) => {
+    for (const key of others) await queue.add(key, 1, tx)
+  })
+  const [one] = await listed(world)
+  assert.equal(one!['entries'], 1)
+  assert.match((await run({ verb: 'show', id: String(one!['id']) })).printed, /^key: "b"$/m)
+  assert.equal((await run({ verb: 'skip', ids: 'all' })).status, 0)
+  await queue.process()
+  assert.deepEqual(exported.toSorted(), others.toSorted())
+})
+
 each('an entry whose exporter is at work is left to it', async (world) => {
   const { run, queue, bad, database } = world
   bad.add('b')
@@ -195,9 +212,11 @@ each('an entry whose exporter is at work is left to it', async (world) => {
     looked++
     const [one] = await listed(world)
     assert.match(String(one!['reason']), /^Error: not b/, 'the last failure is still known')
-    const { status, lines } = await run({ verb: 'retry', ids: [String(one!['id'])] })
-    assert.equal(status, 1)
-    assert.match(lines[1]!, /the exporter is at work at it/)
+    for (const verb of ['retry', 'skip'] as const) {
+      const { status, lines } = await run({ verb, ids: [String(one!['id'])] })
+      assert.equal(status, 1)
+      assert.match(lines[1]!, /the exporter is at work at it/)
+    }
     const { rows } = await database.query('SELECT held_until FROM export_queue_leases')
     assert(Number(rows[0]?.['held_until']) > 0, 'its lease is not taken away')
   }

@@ -13,7 +13,7 @@ import { deleteRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { updateByIds } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { entriesAfter } from './failing-entries.js'
+import { entriesAfter, NO_VERSION } from './failing-entries.js'
 import { type Lease, Leases } from './leases.js'
 import type { ExportEntry, ExportQueueOptions } from './options.js'
 
@@ -25,8 +25,6 @@ const VERSIONS = table('export_queue_versions', ['queue'], ['last_version', 'add
  * buckets.
  */
 const BATCHES_A_RUN = 100
-/** Version of an entry in the table before it is given one. All versions are below it. */
-const NO_VERSION = Number.MAX_SAFE_INTEGER
 
 interface Queued {
   readonly id: number

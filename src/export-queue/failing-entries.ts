@@ -13,19 +13,26 @@ const MOST_ENTRIES = 500
 /** Each failure makes the next batch so many times smaller. */
 const NARROWED = 4
 
+/** Version of an entry in the table before it is given one. All versions are below it. */
+export const NO_VERSION = Number.MAX_SAFE_INTEGER
+
 /** Entries of a call after a number of failures in a row: 500, 125, 31, 7, 1. */
 export function entriesAfter(failures: number): number {
   return Math.max(1, Math.floor(MOST_ENTRIES / NARROWED ** failures))
 }
 
-/** The first entry of each range whose exporter has failed last: all others wait behind it. */
+/**
+ * The first entry of each range whose exporter has failed last: all others wait behind it. One that
+ * was added since has no version, and was not in that call, whatever its hash.
+ */
 const FIRST =
   'SELECT e.id, l.queue, l.failures, l.failed_at, l.reason, e.entry_key, e.entry_value, ' +
   '(SELECT COUNT(*) FROM export_queue_entries AS w WHERE w.queue = l.queue AND w.hash BETWEEN ' +
-  'l.first_hash AND l.last_hash) AS waiting ' +
+  `l.first_hash AND l.last_hash AND w.version < ${NO_VERSION}) AS waiting ` +
   'FROM export_queue_leases AS l JOIN export_queue_entries AS e ON e.id = (SELECT id FROM ' +
   'export_queue_entries AS f WHERE f.queue = l.queue AND f.hash BETWEEN l.first_hash AND ' +
-  'l.last_hash ORDER BY f.hash, f.version, f.id LIMIT 1) WHERE l.failures > 0'
+  `l.last_hash AND f.version < ${NO_VERSION} ORDER BY f.hash, f.version, f.id LIMIT 1) ` +
+  'WHERE l.failures > 0'
 
 export async function failingEntries(database: Queryable, query: ParkedQuery): Promise<Parked[]> {
   const [where, values] = whereParked('l.queue', 'e.id', query)
@@ -51,6 +58,8 @@ const RESTING =
   'queue = ? AND resting = 1 AND failures > 0 AND (SELECT hash FROM export_queue_entries ' +
   'WHERE id = ?) BETWEEN first_hash AND last_hash'
 
+const NOT_RESTING = 'the exporter is at work at it, or has exported it'
+
 export function failingEntryActions(database: Database): ParkedActions {
   return {
     async retry({ name, id }) {
@@ -58,7 +67,7 @@ export function failingEntryActions(database: Database): ParkedActions {
         `UPDATE export_queue_leases SET held_until = 0 WHERE ${RESTING}`,
         [name, id],
       )
-      return affectedRows > 0 ? undefined : 'the exporter is at work at it, or has exported it'
+      return affectedRows > 0 ? undefined : NOT_RESTING
     },
     async skip({ name, id, entries }) {
       if (entries > 1) {
@@ -68,12 +77,14 @@ export function failingEntryActions(database: Database): ParkedActions {
         )
       }
       return database.transaction(async (tx) => {
-        await tx.query(`DELETE FROM export_queue_leases WHERE ${RESTING}`, [name, id])
         const { affectedRows } = await tx.query(
-          'DELETE FROM export_queue_entries WHERE queue = ? AND id = ?',
+          `DELETE FROM export_queue_leases WHERE ${RESTING}`,
           [name, id],
         )
-        return affectedRows > 0 ? undefined : 'it is no longer there'
+        // A failure of the call at work would be taken for one of the next entry.
+        if (affectedRows === 0) return NOT_RESTING
+        await tx.query('DELETE FROM export_queue_entries WHERE queue = ? AND id = ?', [name, id])
+        return undefined
       })
     },
   }
