@@ -245,7 +245,11 @@ each('parked updates are listed, shown, queued again and skipped', async (world)
   const [apples, pears] = found.map(({ id }) => String(id)) as [string, string]
   assert.match((await run(LIST)).printed, /^ID +NAME +FAILED +OF +LAST +REASON\nupdate-\d+ +stock /)
   assert.match((await run({ verb: 'show', id: pears })).printed, /^key: "pears"\nvalue: 2\n$/m)
-  await assert.rejects(run({ verb: 'show', id: 'update-999999999' }), /is not parked$/)
+  assert.deepEqual(await run({ verb: 'show', id: 'update-999999999' }), {
+    status: 1,
+    printed: '',
+    lines: ['wide-cache: update-999999999 is not parked'],
+  })
   await assert.rejects(run(LIST, { name: 'typo' }), /names of this database: prices, stock$/)
   bad.clear()
   assert.equal((await run({ verb: 'retry', ids: [apples] }, { name: 'stock' })).status, 0)
@@ -254,4 +258,25 @@ each('parked updates are listed, shown, queued again and skipped', async (world)
   assert.equal(await map.parked(), 0)
   await map.process()
   assert.deepEqual([await map.get('apples'), await map.get('pears')], [1, undefined])
+})
+
+each('all is what the list shows, entries behind many updates too', async (world) => {
+  const { run, map, queue, bad, database } = world
+  const keys = Array.from({ length: 1_001 }, (_, i) => `k${i}`)
+  for (const key of keys) bad.add(key)
+  await map.update(keys.map((key) => [key, 1]))
+  await map.process()
+  await database.transaction((tx) => queue.add('k0', 1, tx))
+  await assert.rejects(queue.process(), /not k0/)
+  const { printed, lines } = await run(LIST, { json: true })
+  const ids = (JSON.parse(printed) as { id: string }[]).map(({ id }) => id)
+  assert.equal(ids.filter((id) => id.startsWith('update-')).length, 1_000)
+  assert.equal(ids.filter((id) => id.startsWith('entry-')).length, 1)
+  assert.deepEqual(lines, [
+    'wide-cache: only 1,001 parked updates and entries are listed; there are more',
+  ])
+  assert.deepEqual((await run({ verb: 'skip', ids: 'all' })).lines, [
+    'wide-cache: skipped 1,001 of what is parked',
+  ])
+  assert.equal((await listed(world)).length, 1)
 })

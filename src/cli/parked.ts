@@ -15,7 +15,7 @@ import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
 import { counted, isoOf, table } from './table.js'
 
-/** The most that are listed, or acted on by `all`. */
+/** The most of each kind that are listed, or acted on by `all`. */
 const MOST = 1_000
 /** Bytes of a key or a value that are shown. */
 const MAX_BYTES_SHOWN = 2_000
@@ -42,14 +42,14 @@ export async function parked(
   return withTables(url, log, ['collision-free-map'], async (database) => {
     if (name !== undefined) await checkName(database, name)
     if (action.verb === 'list') {
-      list(await all(database, name, MOST + 1), { json, log, print })
+      list(await all(database, name), { json, log, print })
       return 0
     }
     if (action.verb === 'show') {
       const one = await found(database, name, action.id)
-      if (!one) throw new Error(`${action.id} is not parked`)
-      show(one, { json, print })
-      return 0
+      if (one) show(one, { json, print })
+      else log.warn(`wide-cache: ${action.id} is not parked`, { id: action.id })
+      return one ? 0 : 1
     }
     return act(database, action, name, { json, log, print })
   })
@@ -66,9 +66,19 @@ async function checkName(database: Database, name: string): Promise<void> {
   )
 }
 
-async function all(database: Database, name: string | undefined, limit: number): Promise<Parked[]> {
-  const kinds = Object.values(KINDS).map(({ find }) => find(database, { name, limit }))
-  return (await Promise.all(kinds)).flat()
+interface Found {
+  readonly parked: readonly Parked[]
+  readonly areMore: boolean
+}
+
+async function all(database: Database, name: string | undefined): Promise<Found> {
+  const kinds = await Promise.all(
+    Object.values(KINDS).map(({ find }) => find(database, { name, limit: MOST + 1 })),
+  )
+  return {
+    parked: kinds.flatMap((found) => found.slice(0, MOST)),
+    areMore: kinds.some((found) => found.length > MOST),
+  }
 }
 
 /** @param id as `list` prints it, such as `entry-7` */
@@ -88,8 +98,8 @@ interface Output {
   readonly print: (text: string) => void
 }
 
-function list(parked: readonly Parked[], { json, log, print }: Output): void {
-  const listed = parked.slice(0, MOST).map(shown)
+function list({ parked, areMore }: Found, { json, log, print }: Output): void {
+  const listed = parked.map(shown)
   if (json) print(`${printableJson(listed)}\n`)
   else if (listed.length > 0) {
     print(
@@ -100,9 +110,10 @@ function list(parked: readonly Parked[], { json, log, print }: Output): void {
     )
   }
   if (listed.length === 0) log.info('wide-cache: nothing is parked')
-  if (parked.length > listed.length) {
+  if (areMore) {
     log.info(
-      `wide-cache: only ${counted(MOST)} parked updates and entries are listed; there are more`,
+      `wide-cache: only ${counted(listed.length)} parked updates and entries are listed; there ` +
+        'are more',
     )
   }
 }
@@ -134,7 +145,7 @@ async function act(
   }
   try {
     if (ids === 'all') {
-      for (const one of await all(database, name, MOST)) await each(shown(one).id, one)
+      for (const one of (await all(database, name)).parked) await each(shown(one).id, one)
     } else {
       for (const id of ids) await each(id, await found(database, name, id))
     }
