@@ -102,7 +102,7 @@ const LATE = /^The figures are older than they should be: |^No collector keeps u
 const OUTAGES: readonly Outage[] = [
   {
     name: 'memcached-down',
-    status: /^The cache server \S+ did not answer: /,
+    status: /^The cache server \S+ failed: /,
     begin: () => memcached.kill(),
     end: () => memcached.start(),
   },

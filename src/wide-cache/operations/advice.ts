@@ -20,7 +20,8 @@ export function adviceOf(vitals: Vitals): string | undefined {
   const { writer, cacheErrors, databaseErrors, directSeconds } = vitals
   const servers = cacheErrors.failedWithin(CACHE_MS)
   const isDatabaseAway = (databaseErrors.failingMs ?? 0) >= DATABASE_MS
-  const cache = `the cache server${servers.length === 1 ? '' : 's'} ${servers.join(', ')}`
+  const [s, them] = servers.length === 1 ? ['', 'it'] : ['s', 'them']
+  const cache = `the cache server${s} ${servers.join(', ')}`
   if (isDatabaseAway && servers.length > 0) {
     return (
       `The database and ${cache} do not answer: start them, or see why this process cannot reach ` +
@@ -41,8 +42,8 @@ export function adviceOf(vitals: Vitals): string | undefined {
   }
   if (servers.length > 0) {
     return (
-      `T${cache.slice(1)} did not answer: start it, or see why this process cannot reach it; new ` +
-      'visits go to the database directly meanwhile.'
+      `T${cache.slice(1)} failed: start ${them}, or see in the log why this process cannot use ` +
+      `${them}; new visits go to the database directly meanwhile.`
     )
   }
   if ((vitals.lagMs ?? 0) > directSeconds * 1000) {
