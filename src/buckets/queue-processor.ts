@@ -1,6 +1,5 @@
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
 import { Telemetry } from '../metrics/telemetry.js'
-import { keptAlive } from '../support/environment.js'
 import type { BucketMetrics } from './bucket-metrics.js'
 import type { Calls } from './calls.js'
 import { eachBucket } from './each-bucket.js'
@@ -60,8 +59,7 @@ export abstract class QueueProcessor {
    * queued.
    */
   process(): Promise<number> {
-    const { connections, environment } = this.#queue
-    return connections.run(() => keptAlive(environment, () => this.#process()))
+    return this.#queue.connections.run(() => this.#process())
   }
 
   #process(): Promise<number> {
@@ -76,8 +74,7 @@ export abstract class QueueProcessor {
    * several objects to one page.
    */
   metrics(): Promise<string> {
-    const { connections, environment } = this.#queue
-    return connections.run(() => keptAlive(environment, () => this.#telemetry.text()))
+    return this.#queue.connections.run(() => this.#telemetry.text())
   }
 
   /**
