@@ -14,6 +14,7 @@ import { deleteRows, listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { table } from '../database/table.js'
+import { counted } from '../support/printable.js'
 import type { Change, CollisionFreeMapOptions } from './options.js'
 
 /** Queued updates a processor holds at once. */
@@ -95,8 +96,8 @@ export class Combining<K, V> {
       if (parked > 0) {
         logger.warn(
           'parked',
-          `wide-cache: map "${id}" has set ${parked} updates aside that combine has not ` +
-            `taken; run wide-cache parked list --name ${id}`,
+          `wide-cache: map "${id}" has set ${counted(parked, 'update')} aside that combine has ` +
+            `not taken; run wide-cache parked list --name ${id}`,
         )
       }
       sum += taken
