@@ -144,7 +144,7 @@ class CollectedNames {
       if (names.length === 0 && this.#running.size === 0) {
         this.#burst.warnOnce(
           'none',
-          'wide-cache: no process with memcached has used ' +
+          'wide-cache: no process with a shared cache has used ' +
             `${name === undefined ? 'this database' : `"${name}" in this database`} yet; ` +
             'collecting begins when one does',
         )

@@ -406,7 +406,7 @@ test('without a name it collects all activities and hits, new ones too, only the
     env,
   )
   await eventually('a word that there is nothing yet', () =>
-    /no process with memcached has used this database yet; collecting begins/.test(
+    /no process with a shared cache has used this database yet; collecting begins/.test(
       collector.stderr(),
     ),
   )

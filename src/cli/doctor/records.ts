@@ -85,9 +85,9 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
   return [
     error(
       `the collectors of ${[...apart].join(', ')} use another cache than this command was given, ` +
-        'or memcached has just been restarted',
+        'or its server has just been restarted',
       'give all processes the same list of cache servers, in the same spelling, or, if each ' +
-        'machine has a memcached of its own, a name per machine',
+        'machine has a cache server of its own, a name per machine',
     ),
   ]
 }

@@ -148,7 +148,8 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
     if (changed.length > 0) {
       return error(
         'what came out of the cache was not the frame that was sent',
-        'something between the processes and memcached changes what they send: look for proxies',
+        'something between the processes and the cache server changes what they send: ' +
+          'look for proxies',
       )
     }
     if (committed === 1 && way.committedBy !== undefined) {
@@ -157,7 +158,7 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
         ? ok(`a row went through the cache into the database in ${ms} ms`)
         : warning(
             'the cache did not take a frame, so the web process wrote it to the database itself',
-            'see to memcached: it may be down, full, or refuse items of this size',
+            'check the cache server: it may be down, full, or refuse items of this size',
           )
     }
     await delay(LOOK_EVERY_MS)

@@ -23,7 +23,7 @@ interface SameCacheParts {
  * Tells whether the collectors of a name use the same cache as this process. Each rise of the
  * watermark records the newest mark that the collector's cache shows. Marks that this process's
  * cache never shows are in another one, unless it has lost its own ones: each machine has a
- * memcached of its own.
+ * cache server of its own.
  */
 export class SameCache {
   readonly #parts: SameCacheParts
@@ -88,7 +88,7 @@ export class SameCache {
         `wide-cache: the collectors of "${settings.name}" use another cache than this process, ` +
           'so it commits its rows directly; ' +
           'give all processes the same list of cache servers, or, if each machine has a ' +
-          'memcached of its own, a name per machine',
+          'cache server of its own, a name per machine',
       )
     } else {
       logger.info(`wide-cache: the collectors of "${settings.name}" use this process's cache again`)
