@@ -66,8 +66,9 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
  *   the exporter sees it, and keeps it. So a receiver has each entry exactly once if it ignores
  *   versions that are not above the last one of the key.
  * - No two processors export one bucket at the same time. The exception: a processor that is paused
- *   for more than 10 s while its exporter is at work, or is without the database for as long, can
- *   be overtaken. After that, repeats of old versions may come.
+ *   for more than 10 s while its exporter is at work, or is without the database for as long, or
+ *   whose database's clock steps by as much, can be overtaken. After that, repeats of old versions
+ *   may come.
  * - If the exporter fails, or takes longer than `timeoutMs`, its bucket rests (1 s, doubled each
  *   time, up to 5 min, in all processes), the others do not.
  *

@@ -3,8 +3,9 @@
  * exporter is at work. A lease lasts ten seconds by the database's clock and is renewed as long as
  * a call of the exporter is waited for; it ends with the deletion of what was exported. After a
  * failure it stays, renewed by nobody, until the range may be tried again. Only a process that
- * stands still for longer than a lease, or is cut off from the database for as long, may be
- * overtaken; versions tell its old entries from the newer ones.
+ * stands still for longer than a lease, or is cut off from the database for as long, or whose
+ * database's clock steps by as much, may be overtaken; versions tell its old entries from the newer
+ * ones.
  */
 import type { HashRange } from '../buckets/buckets.js'
 import { AbandonedCallError } from '../buckets/calls.js'
@@ -157,7 +158,7 @@ function leaseLost(): AbandonedCallError {
   return new AbandonedCallError(
     'ERR_WIDE_CACHE_LEASE_LOST',
     'another process has taken over the entries of this call, because this process was paused or ' +
-      `without its database for ${LEASE_MS / 1000} s`,
+      `without its database for ${LEASE_MS / 1000} s, or the database's clock stepped`,
   )
 }
 
