@@ -201,6 +201,30 @@ each('an entry that comes before the failing one is not taken for it', async (wo
   assert.deepEqual(exported.toSorted(), others.toSorted())
 })
 
+each(
+  'entries that are added meanwhile do not put off that the failing one is found',
+  async (world) => {
+    const { run, queue, bad, exported, database } = world
+    bad.add('b')
+    await database.transaction((tx) => queue.add('b', 1, tx))
+    let added = 0
+    const one = async () => (await listed(world))[0]
+    for (let tries = 0; (await one())?.['failures'] !== 5; tries++) {
+      assert(tries < 20, 'it comes down to one')
+      await database.transaction(async (tx) => {
+        for (let i = 0; i < 30; i++) await queue.add(`k${added++}`, 1, tx)
+      })
+      await queue.process().catch(() => undefined)
+      await database.query('UPDATE export_queue_leases SET held_until = 0')
+    }
+    assert.equal((await one())!['entries'], 1)
+    assert.equal((await run({ verb: 'skip', ids: 'all' })).status, 0)
+    await queue.process()
+    assert.equal(exported.length, added)
+    assert.equal(new Set(exported).size, added)
+  },
+)
+
 each('an entry whose exporter is at work is left to it', async (world) => {
   const { run, queue, bad, database } = world
   bad.add('b')

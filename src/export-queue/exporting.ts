@@ -1,8 +1,9 @@
 /**
  * One bucket's queued entries reach the exporter, in batches of three steps: a transaction takes a
  * lease and gives the entries their versions, the exporter gets them, and another transaction
- * deletes them and ends the lease. After each failure the next batch is smaller, so that in the end
- * a single entry stands for the failure, and those before it have come.
+ * deletes them and ends the lease. After each failure the next batch is smaller, and only of entries
+ * that were in the batch that failed first. So in the end a single entry stands for the failure,
+ * those before it have come, and entries that are added meanwhile do not put that off.
  */
 import assert from 'node:assert/strict'
 import type { Calls } from '../buckets/calls.js'
@@ -62,7 +63,7 @@ export class Exporting<K, V> {
       await this.#export(batch)
       if (!(await this.#queue.database.retriedTransaction((tx) => this.#remove(tx, batch)))) break
       sum += batch.entries.length
-      if (batch.entries.length < entriesAfter(batch.lease.failures)) break
+      if (batch.lease.failures === 0 && batch.entries.length < entriesAfter(0)) break
     }
     return sum
   }
@@ -76,10 +77,12 @@ export class Exporting<K, V> {
     if (!range) return undefined
     const lease = await this.#leases.take(tx, range)
     if (!lease) return undefined
+    const hasFailed = lease.failures > 0
     // Versions given before come first, so that a key's entries never overtake each other.
     const { rows } = await tx.query(
       `SELECT id, entry_key, entry_value, version FROM ${ENTRIES} WHERE queue = ? ` +
-        `AND hash BETWEEN ? AND ? ORDER BY hash, version, id LIMIT ${entriesAfter(lease.failures)}`,
+        `AND hash BETWEEN ? AND ? ${hasFailed ? `AND version < ${NO_VERSION} ` : ''}` +
+        `ORDER BY hash, version, id LIMIT ${entriesAfter(lease.failures)}`,
       [this.#queue.id, range.first, range.last],
     )
     const entries = rows.map((row): Queued => ({
@@ -90,7 +93,7 @@ export class Exporting<K, V> {
     }))
     if (entries.length === 0) {
       await this.#leases.end(tx, lease.holder)
-      return undefined
+      return hasFailed ? this.#take(tx, bucket) : undefined
     }
     await this.#giveVersions(
       tx,
@@ -163,7 +166,7 @@ export class Exporting<K, V> {
    * same versions.
    */
   async #remove(tx: Transaction, { lease, entries }: Batch): Promise<boolean> {
-    if (!(await this.#leases.end(tx, lease.holder))) return false
+    if (!(await this.#leases.succeed(tx, lease))) return false
     await deleteRows(
       tx,
       ENTRIES,

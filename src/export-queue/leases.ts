@@ -115,6 +115,19 @@ export class Leases {
   }
 
   /**
+   * Gives the lease back after a success. Failures before it are forgotten one by one, because what
+   * has failed may be among the next entries. `false` if it has been lost to another one.
+   */
+  async succeed(tx: Transaction, { holder, failures }: Lease): Promise<boolean> {
+    if (failures === 0) return this.end(tx, holder)
+    const { affectedRows } = await tx.query(
+      'UPDATE export_queue_leases SET held_until = 0, failures = ? WHERE queue = ? AND holder = ?',
+      [Math.max(1, failures - 1), this.#queue, holder],
+    )
+    return affectedRows === 1
+  }
+
+  /**
    * Lets the range rest: a second after the first failure, twice as long after each further one, at
    * most five minutes.
    */
