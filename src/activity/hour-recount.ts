@@ -47,13 +47,13 @@ function figuresOf(name: string, hour: number): [sql: string, ...values: (string
       bit,
     ],
     [
-      "SELECT 'row', page, n FROM (SELECT SUBSTR(page, 1, ?) AS page, COUNT(*) AS n " +
+      "SELECT 'row', page, n FROM (SELECT HEX(SUBSTR(page, 1, ?)) AS page, COUNT(*) AS n " +
         `${ROWS} GROUP BY 1 LIMIT ${MAX_PAGES + 1}) AS p`,
       MAX_VALUE_BYTES,
       ...rows,
     ],
     [
-      "SELECT 'value', value, views FROM (SELECT value, views FROM activity_hour_values " +
+      "SELECT 'value', HEX(value), views FROM (SELECT value, views FROM activity_hour_values " +
         `WHERE name = ? AND dimension = ? AND hour = ? LIMIT ${MAX_PAGES + 1}) AS w`,
       name,
       PAGE,
@@ -96,11 +96,11 @@ function difference(noun: string, rows: number, sumNoun: string, sum: number): s
   return `${found}, and sums of ${counted(sum, sumNoun)}`
 }
 
-/** Pages as the values that they are stored as. */
+/** Pages as the values that they are stored as. As text, MySQL would group `/a` with `/a `. */
 function viewsByPage(rows: readonly SqlRow[]): Map<string, number> {
   const views = new Map<string, number>()
   for (const { value, n } of rows) {
-    const text = String(value)
+    const text = Buffer.from(String(value), 'hex').toString()
     const page = text === OTHER ? '' : fitText(text, MAX_VALUE_BYTES)
     views.set(page, (views.get(page) ?? 0) + Number(n))
   }

@@ -474,6 +474,15 @@ for (const [server, url] of [
       balance(await certificates())
     })
 
+    test('pages that differ in spaces at their end, or are of long characters, are no finding', async () => {
+      const { database, name, recount, certificates } = await site()
+      const pages = ['/a', '/a ', '/a  ', `/${'😀'.repeat(255)}`, `/${'😀'.repeat(64)}`]
+      const visits = visitsOf(TODAY).map((visit, n) => ({ ...visit, page: pages[n % 5]! }))
+      await commit(database, name, visits)
+      await recount()
+      balance(await certificates())
+    })
+
     test('visits of which only sums are kept are not recounted, and are no finding', async () => {
       const { database, name, recount, certificates } = await site()
       await enterName(database, {
