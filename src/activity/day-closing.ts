@@ -41,7 +41,7 @@ export async function closeDays(
   const before = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
   for (let closed = 0; closed < DAYS_A_CALL; closed++) {
     if ((await nextToClose(database, name, before)) === undefined) return false
-    const certificate = await database.transaction((tx) => close(tx, name, before, now))
+    const certificate = await database.transaction((tx) => close(tx, name, before))
     if (certificate) onCertified(certificate)
   }
   return true
@@ -73,7 +73,6 @@ async function close(
   tx: Transaction,
   name: string,
   before: number,
-  now: number,
 ): Promise<ActivityCertificate | undefined> {
   const { openDay } = await openBooks(tx, name)
   // Asked again under the lock: a commit may have brought visits of an older open day meanwhile,
@@ -97,7 +96,7 @@ async function close(
   if (entered === 0) return undefined
   const dimensions = await dimensionsOf(tx, name)
   for (const dimension of dimensions) await closeValues(tx, name, dimension, day)
-  return certify(tx, name, day, dimensions, now)
+  return certify(tx, name, day, dimensions)
 }
 
 /** Stores the visitors of each hour; returns those of the day. */

@@ -556,6 +556,22 @@ for (const [server, url] of [
       assert.deepEqual([hours, largeHours], [3, 1])
     })
 
+    test('rows on their way are owed by nobody while the safe clock is behind', async () => {
+      const { database, name, removeOld, certificates } = await site()
+      await enterName(database, {
+        name,
+        kind: 'activity',
+        cellTtlSeconds: 3_600,
+        directSeconds: 75,
+        vanishedSeconds: 3_600,
+        nameSettings: {},
+      })
+      await WRITERS.upsert(database, [[name, Buffer.alloc(16), 3, 0, await database.now()]])
+      await removeOld((TODAY + 1) * DAY_MS + 2 * HOUR_MS)
+      const { closed, ledger } = (await certificates()).at(-1)!
+      assert.deepEqual([closed, ledger?.outstanding, ledger?.owed], [true, 3, 0])
+    })
+
     test('a day before the first one with page views says so', async () => {
       const { database, name } = await site()
       const before = await readCertificate(database, name, OLDEST - 1, NOW)
