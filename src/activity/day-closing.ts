@@ -80,10 +80,6 @@ async function close(
   const until = await nextToClose(tx, name, before)
   if (until === undefined) return undefined
   const day = until - 1
-  await tx.query(
-    'UPDATE activity_books SET open_day = ?, first_day = COALESCE(first_day, ?) WHERE name = ?',
-    [until, day, name],
-  )
   const visitors = await closeHours(tx, name, day)
   const { affectedRows: entered } = await tx.query(
     'INSERT INTO activity_days (name, day, views, late, visitors) ' +
@@ -91,7 +87,11 @@ async function close(
       'WHERE name = ? AND hour >= ? AND hour < ? GROUP BY name',
     [day, visitors, name, day * HOURS_A_DAY, until * HOURS_A_DAY],
   )
-  // The first day that closes is the first one with visits.
+  await tx.query(
+    'UPDATE activity_books SET open_day = ?, first_day = COALESCE(first_day, ?) WHERE name = ?',
+    [until, entered === 0 ? null : day, name],
+  )
+  // No day before the first one that closes has visits.
   await keepEmptyDays(tx, name, openDay === 0 ? day : openDay, entered === 0 ? until : day)
   if (entered === 0) return undefined
   const dimensions = await dimensionsOf(tx, name)

@@ -572,6 +572,20 @@ for (const [server, url] of [
       assert.deepEqual([closed, ledger?.outstanding, ledger?.owed], [true, 3, 0])
     })
 
+    test('the first day is one with page views, though the one before it has closed', async () => {
+      const { database } = await site()
+      const name = `first-${process.pid}`
+      const settings = { rowsMs: 9 * DAY_MS, valuesDays: 8, vanishedSeconds: 3_600 }
+      await commit(database, name, visitsOf(TODAY))
+      for (const now of [NOW, NOW + DAY_MS, NOW + 2 * DAY_MS]) {
+        await removeOldVisits(database, { now, name }, settings)
+        for (const day of [TODAY - 1, TODAY]) {
+          const { firstDay, findings } = await readCertificate(database, name, day, now)
+          assert.deepEqual([firstDay, findings], ['2026-05-20', []])
+        }
+      }
+    })
+
     test('a day before the first one with page views says so', async () => {
       const { database, name } = await site()
       const before = await readCertificate(database, name, OLDEST - 1, NOW)
