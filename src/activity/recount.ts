@@ -25,8 +25,8 @@ const LAYERS_A_RUN = 4
 /** Shorter layers are recounted together. */
 const LEAST_SECONDS = 3
 
-/** Layers are from the last day: visits are kept as long by default. */
 const SECONDS_AN_HOUR = 3600
+/** Layers are from the last day: visits are kept as long by default. */
 const SECONDS_A_DAY = 24 * SECONDS_AN_HOUR
 
 /** From one layer to the next: a prime that never divides the number of layers of a day. */

@@ -30,11 +30,11 @@ interface SafeClockParts {
  * The clock by which the collectors of a name close its days and remove what is old. What is
  * removed cannot come back, and the database's clock may be wrong. So the safe clock, in the row of
  * the name, follows it at {@link SAFE_PACE}: while the database's clock is a day ahead for ten
- * minutes, it gains half an hour too much. Nobody goes by it where the database's clock is behind.
+ * minutes, it gains half an hour too much. Where the database's clock is behind, that one counts.
  *
- * Whoever changes it has seen the value that it changes, by compare-and-set, and gains for the time
- * since then on its own monotonic clock. The value was the same all the time, so all collectors
- * together gain no more than one.
+ * A collector changes it by compare-and-set, from the value that it has seen. It gains for the time
+ * since then, on its own monotonic clock. The value was the same all that time, so all collectors
+ * together gain no more than one. A collector that has not seen the value yet gains nothing.
  */
 export class SafeClock {
   readonly #parts: SafeClockParts
