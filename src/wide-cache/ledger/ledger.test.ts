@@ -428,14 +428,20 @@ for (const [where, open] of databases) {
       const sender = new Sender()
       assert.equal((await behind.commit([sender.frame(0)])).committed, 1)
       await behind.quarantine([sender.frame(1)], 'refused')
+      await behind.keepForeign([Buffer.from('no frame')])
+      await behind.enterTotals({ writer: randomBytes(16), issued: 3, dropped: 2 })
       const now = await b.database.now()
       await removeOldEntries(b.database, 'test', now)
       assert.deepEqual((await behind.commit([sender.frame(0)])).duplicate, 1)
-      const { rows } = await b.database.query('SELECT sequence FROM wide_cache_quarantine')
-      assert.deepEqual(
-        rows.map(({ sequence }) => Number(sequence)),
-        [1],
+      const { rows } = await b.database.query(
+        'SELECT sequence FROM wide_cache_quarantine ORDER BY sequence',
       )
+      assert.deepEqual(
+        rows.map(({ sequence }) => sequence),
+        [null, 1],
+      )
+      const { lost, dropped } = await b.report()
+      assert.deepEqual([lost, dropped], [0, 2])
     },
   )
 

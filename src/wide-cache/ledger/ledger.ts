@@ -218,17 +218,28 @@ export class Ledger<Row> {
    * Enters a writer's own sums, where no frame will carry them: for dropped rows, and at closing.
    */
   async enterTotals({ writer, issued, dropped }: Totals): Promise<void> {
-    const now = await this.#watch.now(this.#database)
-    await TOTALS.upsert(this.#database, [[this.name, writer, issued, dropped, now]])
+    const seenAt = await this.#seenAt()
+    await TOTALS.upsert(this.#database, [[this.name, writer, issued, dropped, seenAt]])
   }
 
   /** Keeps bytes that are no frame, for a human to look at. */
   async keepForeign(pieces: readonly Buffer[]): Promise<void> {
-    const now = await this.#watch.now(this.#database)
+    const seenAt = await this.#seenAt()
     const reason = 'bytes that are no frame of its kind'
     for (const bytes of pieces) {
-      await keepRefused(this.#database, { name: this.name, bytes, reason }, now)
+      await keepRefused(this.#database, { name: this.name, bytes, reason }, seenAt)
     }
+  }
+
+  /** As {@link seenAtOf}, outside a transaction. */
+  async #seenAt(): Promise<number> {
+    const now = await this.#watch.now(this.#database)
+    const {
+      rows: [row],
+    } = await this.#database.query('SELECT safe_at FROM wide_cache_names WHERE name = ?', [
+      this.name,
+    ])
+    return Math.max(now, Number(row?.['safe_at'] ?? 0))
   }
 }
 
