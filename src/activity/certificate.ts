@@ -167,19 +167,7 @@ async function readDay(
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [
-      name,
-      ...sums.flatMap(([, [, values]]) => values),
-      day,
-      now,
-      now,
-      name,
-      name,
-      name,
-      day,
-      name,
-      day,
-    ],
+    [name, ...sums.flatMap(([, [, values]]) => values), day, now, name, name, name, day, name, day],
   )
   return rows[0]!
 }

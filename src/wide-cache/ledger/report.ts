@@ -73,7 +73,7 @@ const NEW_WRITER: LedgerSums = {
 async function writerRows(database: Database, name: string): Promise<readonly SqlRow[]> {
   const now = await database.now()
   try {
-    const { rows } = await database.query(WRITER_SUMS, [now, now, name])
+    const { rows } = await database.query(WRITER_SUMS, [now, name])
     return rows
   } catch (error) {
     if (!(error instanceof DatabaseError && error.category === 'usage')) throw error

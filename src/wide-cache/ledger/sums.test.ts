@@ -38,18 +38,26 @@ for (const [where, open] of databases) {
       await WRITERS.insert(database, [[name, Buffer.alloc(16, id + 1), 3, 1, NOW - 60_000]])
     }
     const sums = async (name: string, now = NOW) => {
-      const { rows } = await database.query(LEDGER_SUMS, [now, now, name])
+      const { rows } = await database.query(LEDGER_SUMS, [now, name])
       const found = sumsIn(rows[0]!)
       return [found.owed, outstandingIn(found), found.writersSeen]
     }
     await enter(database, 'one', 59)
     await enter(database, 'other', 60)
+    const safeAt = (at: number) =>
+      database.query("UPDATE wide_cache_names SET safe_at = ? WHERE name = 'other'", [at])
+    await safeAt(0)
     assert.deepEqual(await sums('one'), [2, 0, 0])
     assert.deepEqual(await sums('other'), [0, 2, 1])
     assert.deepEqual(await sums('other', NOW + 1), [2, 0, 0])
 
     assert.deepEqual(await sums('other', NOW - 120_000), [0, 2, 1], 'it lies a minute ahead')
     assert.deepEqual(await sums('other', NOW - 120_001), [2, 0, 0], 'the clock was ahead')
+
+    await safeAt(NOW - 60_000)
+    assert.deepEqual(await sums('other', NOW - 7_200_000), [0, 2, 1], 'the clock is behind')
+    await safeAt(0)
+    assert.deepEqual(await sums('other', NOW + 1), [2, 0, 0], 'the safe clock is')
 
     // Its writer may yet be heard of: what was owed is on its way again, and nothing was lost.
     await enter(database, 'one', 600)

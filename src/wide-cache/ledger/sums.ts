@@ -22,9 +22,11 @@ export const MISSING_SINCE =
  * Tells whether a writer has vanished: SQL has not heard of it for the longest `vanishedSeconds` of
  * the name's processes, so all processes and commands say the same. None has while the name has
  * no settings. One that was seen while the clock was ahead counts as seen for as long before that
- * moment. Value: the database's clock, in milliseconds since the Unix epoch.
+ * moment. While the database's clock is behind the safe clock, writers are seen by the latter.
  */
-const VANISHED = 'ABS(? - last_seen) > 1000 * vanished_seconds'
+const VANISHED =
+  'ABS(CASE WHEN safe_at > clock_at THEN safe_at ELSE clock_at END - last_seen) ' +
+  '> 1000 * vanished_seconds'
 
 /**
  * Sums of writers: `issued`, `committed`, `duplicate`, `quarantined`, `dropped`, `lost` for good,
@@ -36,12 +38,13 @@ const SUMS =
   'COALESCE(SUM(dropped), 0) AS dropped, COALESCE(SUM(lost), 0) AS lost, ' +
   `COALESCE(SUM(CASE WHEN ${VANISHED} THEN ${MISSING} ELSE 0 END), 0) AS owed, ` +
   `COALESCE(SUM(CASE WHEN ${VANISHED} THEN 0 ELSE 1 END), 0) AS writers_seen ` +
-  'FROM wide_cache_writers AS w LEFT JOIN wide_cache_names AS n ON n.name = w.name WHERE w.name = ?'
+  'FROM (SELECT ? AS clock_at) AS c CROSS JOIN wide_cache_writers AS w ' +
+  'LEFT JOIN wide_cache_names AS n ON n.name = w.name WHERE w.name = ?'
 
-/** {@link SUMS} of all writers of a name. Values: the database's clock, twice; the name. */
+/** {@link SUMS} of all writers of a name. Values: the database's clock; the name. */
 export const LEDGER_SUMS = `SELECT ${SUMS}`
 
-/** {@link SUMS} of each writer of a name. Values: the database's clock, twice; the name. */
+/** {@link SUMS} of each writer of a name. Values: the database's clock; the name. */
 export const WRITER_SUMS = `SELECT writer, ${SUMS} GROUP BY writer`
 
 /** Rows of one writer, or of all of a name. */

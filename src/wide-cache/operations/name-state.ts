@@ -133,7 +133,7 @@ export async function readNameState(
 async function readTotals(queryable: Queryable, name: string, now: number): Promise<LedgerTotals> {
   const {
     rows: [row],
-  } = await queryable.query(LEDGER_SUMS, [now, now, name])
+  } = await queryable.query(LEDGER_SUMS, [now, name])
   const sums = sumsIn(row!)
   return { ...sums, outstanding: outstandingIn(sums) }
 }
