@@ -5,12 +5,14 @@
 // The whole module, because bundles often have a `createRequire` of their own.
 import nodeModule from 'node:module'
 import { wrongType, wrongValue } from '../../support/options.js'
+import { withoutSecrets } from '../without-secrets.js'
 import type { RedisAddress } from './address.js'
 
 /** The commands that the adapter sends. Texts in replies are Buffers. */
 export interface RedisCommands {
-  /** Whether the client is connected. */
-  readonly isReady: boolean
+  /** Whether the client is connected. Clients of clusters have it since version 6. */
+  readonly isReady?: boolean
+  readonly isOpen: boolean
   get(key: string): Promise<unknown>
   set(
     key: string,
@@ -35,8 +37,8 @@ interface CommandOptions {
  * and connected by its owner.
  */
 export interface RedisClient {
-  /** Whether the client is connected. */
-  readonly isReady: boolean
+  /** Whether its owner has connected it, and not closed it. */
+  readonly isOpen: boolean
   /** Returns a client with the same connection, and other options for its commands. */
   withCommandOptions(options: never): unknown
 }
@@ -45,12 +47,11 @@ interface ConfigurableClient {
   withCommandOptions(options: CommandOptions): RedisCommands
 }
 
-/** A client that the adapter makes and destroys. */
+/** A client that the adapter makes and discards. */
 interface OwnClient extends RedisClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   connect(): Promise<unknown>
   sendCommand(words: readonly string[]): Promise<unknown>
-  destroy(): void
   ref(): void
   unref(): void
 }
@@ -80,7 +81,7 @@ export function commandsOf(client: RedisClient): RedisCommands {
 }
 
 /** Whether it is a client of a cluster: then one silent node says nothing of the others. */
-export function isClusterClient(client: RedisClient): boolean {
+export function isClusterClient(client: object): boolean {
   return has(client, 'nodeClient')
 }
 
@@ -90,7 +91,10 @@ export function isClusterClient(client: RedisClient): boolean {
  * @throws TypeError, RangeError naming the option `client`
  */
 export function checkClient(client: unknown): asserts client is RedisClient {
-  if (typeof client !== 'object' || client === null) throw wrongType('client', client, ALLOWED)
+  if (typeof client !== 'object' || client === null) {
+    const shown = typeof client === 'string' ? withoutSecrets(client) : client
+    throw wrongType('client', shown, ALLOWED)
+  }
   const refused = (what: string): RangeError => wrongValue('client', what, ALLOWED)
   if (has(client, 'defineCommand')) {
     throw refused('a client of ioredis, which sends a request again after a broken connection')
@@ -100,19 +104,24 @@ export function checkClient(client: unknown): asserts client is RedisClient {
       'a client of createSentinel(), which sends a request again after a broken connection',
     )
   }
-  const isClient = 'isReady' in client && has(client, 'withCommandOptions') && has(client, 'eval')
-  if (!isClient) throw refused('another object')
+  const isKnown = 'isReady' in client || isClusterClient(client)
+  if (!isKnown || !has(client, 'withCommandOptions') || !has(client, 'eval')) {
+    throw refused('another object')
+  }
 }
 
 /**
- * Makes a client of one connection, which is not yet connected and never connects a second time.
+ * Makes a client of one connection, which is not yet connected and never connects a second time,
+ * and what ends it at any moment.
  *
  * @throws Error if the package is not installed
  */
-export function newClient(address: RedisAddress): OwnClient {
+export function newClient(address: RedisAddress): { client: OwnClient; discard(): void } {
   const { socket, username, password, database } = address
-  return loadPackage().createClient({
-    socket: { ...socket, connectTimeout: NO_TIMEOUT, reconnectStrategy: false },
+  const discarded = new AbortController()
+  const { signal } = discarded
+  const client = loadPackage().createClient({
+    socket: { ...socket, signal, connectTimeout: NO_TIMEOUT, reconnectStrategy: false },
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     database,
@@ -121,10 +130,20 @@ export function newClient(address: RedisAddress): OwnClient {
     maintNotifications: 'disabled',
     RESP: 2,
   })
+  const discard = (): void => {
+    try {
+      client.destroy()
+    } catch {
+      // Version 5.0 throws where the connection has broken already.
+    }
+    // destroy() leaves a socket that is only about to be connected.
+    discarded.abort()
+  }
+  return { client, discard }
 }
 
 interface RedisPackage {
-  createClient(options: object): OwnClient
+  createClient(options: object): OwnClient & { destroy(): void }
 }
 
 let loaded: RedisPackage | undefined
@@ -136,13 +155,15 @@ export function loadPackage(): RedisPackage {
   try {
     found = nodeModule.createRequire(import.meta.url)('redis') as RedisPackage
   } catch (cause) {
-    throw new Error(
-      'wide-cache: a cache of redis:// needs the package "redis", which is not installed; ' +
-        'run: npm install redis',
-      { cause },
-    )
+    throw packageMissing('which is not installed', cause)
   }
+  if (!has(found, 'createSentinel')) throw packageMissing('of version 5 or later')
   return (loaded = found)
+}
+
+function packageMissing(what: string, cause?: unknown): Error {
+  const message = `wide-cache: a cache of redis:// needs the package "redis", ${what}; run: npm install redis`
+  return Object.assign(new Error(message, { cause }), { code: 'ERR_WIDE_CACHE_REDIS' })
 }
 
 function has(object: object, method: string): boolean {

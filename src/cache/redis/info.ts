@@ -12,7 +12,7 @@ export type RedisInfo = ReadonlyMap<string, string>
  * @throws CacheError
  */
 export async function redisInfo(address: RedisAddress, timeoutMs: number): Promise<RedisInfo> {
-  const client = newClient(address)
+  const { client, discard } = newClient(address)
   const fail = (code: CacheError['code'], what: string): CacheError =>
     new CacheError(code, `wide-cache: Redis ${address.name} ${what}`, { server: address.name })
   let timer: NodeJS.Timeout | undefined
@@ -28,11 +28,11 @@ export async function redisInfo(address: RedisAddress, timeoutMs: number): Promi
     return await Promise.race([answers(client), failed])
   } finally {
     clearTimeout(timer)
-    client.destroy()
+    discard()
   }
 }
 
-async function answers(client: ReturnType<typeof newClient>): Promise<RedisInfo> {
+async function answers(client: ReturnType<typeof newClient>['client']): Promise<RedisInfo> {
   await client.connect()
   const info = new Map<string, string>()
   for (const line of String(await client.sendCommand(['INFO'])).split('\r\n')) {

@@ -85,7 +85,7 @@ export class RedisLink implements ServerLink {
         request.since = systemClock.elapsed()
         const { commands } = this.#connection
         // A client that is not connected keeps commands, and sends them when nobody waits any more.
-        if (!commands.isReady) {
+        if (!(commands.isReady ?? commands.isOpen)) {
           return this.#reject(request, 'CACHE_UNREACHABLE', `is not connected: ${CHECK_CONNECT}`)
         }
         command(commands).then(
@@ -219,22 +219,27 @@ interface InFlight {
 
 /** An error that the server replied. */
 export class RedisRefusal extends CacheError {
-  /** The first word of the reply: `OOM`, `READONLY`. */
-  readonly reply: string
+  /** Whether the server has no memory left. */
+  readonly outOfMemory: boolean
 
   constructor(server: string, reply: string) {
-    super('CACHE_REFUSED', `wide-cache: Redis ${server} refused the request (${reply})`, { server })
-    this.reply = reply.replace(/ .*$/s, '')
+    super('CACHE_REFUSED', `wide-cache: Redis ${server} refused the request (${shown(reply)})`, {
+      server,
+    })
+    // Redis 6 says so at the end, if it was a script that found none.
+    this.outOfMemory = /(^| -)OOM /.test(reply)
   }
 }
 
-/**
- * The server's words, if the error is a reply of it: these begin with a code in capitals. What they
- * quote of the request is left out.
- */
+/** The server's words, if the error is a reply of it: these begin with a code in capitals. */
 function errorReply(error: unknown): string | undefined {
   if (!(error instanceof Error) || !/^[A-Z]{2,20}( |$)/.test(error.message)) return undefined
   return error.message
+}
+
+/** The server's words for a message. What they quote of the request is left out. */
+function shown(reply: string): string {
+  return reply
     .replace(/,? with args .*$/s, '')
     .slice(0, 120)
     .replace(/[^\x20-\x7e]/g, '?')

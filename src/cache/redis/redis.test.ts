@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { connect, createServer } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { Redis as IoRedis } from 'ioredis'
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
@@ -7,6 +7,8 @@ import { testCache } from '../../testing/cache.js'
 import { testCacheModel } from '../model.suite.js'
 import { testServerFaults } from '../server-faults.suite.js'
 import { redis } from './redis.js'
+import { eventually } from '../../support/eventually.fixture.js'
+import { freePort } from '../../../test/servers/free-port.js'
 import { PATIENT } from '../../../test/servers/memcached.js'
 import { startRedisCluster } from '../../../test/servers/redis-cluster.js'
 import { type Redis, startRedis } from '../../../test/servers/redis.js'
@@ -108,6 +110,7 @@ describe('redis: a client of the site', () => {
       [{}, /option "client" is "another object"/],
       [undefined, /option "client" is undefined/],
       ['redis://h', /option "client" is "redis:\/\/h"; allowed: a client of/],
+      ['redis://anna:secret@h', /option "client" is "\*\*\*@h"; allowed/],
     ]
     for (const [client, message] of refused) {
       // @ts-expect-error none of them is allowed
@@ -119,7 +122,66 @@ describe('redis: a client of the site', () => {
   })
 })
 
+describe('redis: a connection that is not made', () => {
+  test('is ended with its socket, whether TCP or the greeting of TLS is silent', async () => {
+    const sockets = new Set<Socket>()
+    let accepted = 0
+    const silent = createServer((socket) => {
+      accepted++
+      sockets.add(socket.resume().on('error', () => undefined))
+      socket.on('close', () => sockets.delete(socket))
+    })
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as { port: number }
+    const cache = redis(`rediss://127.0.0.1:${port}`, { timeoutMs: 100 })
+    try {
+      await assert.rejects(cache.get('silent'), {
+        code: 'CACHE_UNREACHABLE',
+        message: /cannot be reached within 100 ms/,
+      })
+      await eventually('the socket is closed', () => accepted === 1 && sockets.size === 0)
+    } finally {
+      await cache.close()
+      for (const socket of sockets) socket.destroy()
+      silent.close()
+    }
+  })
+
+  test('rejects with the oldest version of the package, whose destroy() throws then', async (t) => {
+    const prototype = ownerOf(client, 'destroy')
+    const { destroy } = prototype
+    t.mock.method(prototype, 'destroy', function (this: typeof client) {
+      if (!this.isOpen) throw new Error('The client is closed')
+      destroy.call(this)
+    })
+    const cache = redis(`redis://127.0.0.1:${await freePort()}`, PATIENT)
+    await assert.rejects(cache.get('nobody'), {
+      code: 'CACHE_UNREACHABLE',
+      message: /ECONNREFUSED/,
+    })
+    await cache.close()
+  })
+})
+
 describe('redis: what the server refuses', () => {
+  test('a full server of version 6, where a script says so in other words', async () => {
+    const six = createServer((socket) =>
+      socket.on('data', () =>
+        socket.write(
+          `-ERR Error running script (call to f_${'a'.repeat(40)}): @user_script:1: ` +
+            "@user_script: 1: -OOM command not allowed when used memory > 'maxmemory'.\r\n",
+        ),
+      ),
+    )
+    await new Promise<void>((resolve) => six.listen(0, '127.0.0.1', resolve))
+    const { port } = six.address() as { port: number }
+    const cache = redis(`redis://127.0.0.1:${port}`, PATIENT)
+    assert.equal(await cache.append('full', x), false)
+    await assert.rejects(cache.increment('full'), { code: 'CACHE_REFUSED' })
+    await cache.close()
+    six.close()
+  })
+
   test('a full server stores nothing, and says so by false', async () => {
     const small = await startRedis(['--maxmemory', '3mb', '--maxmemory-policy', 'noeviction'])
     const cache = redis(small.url, PATIENT)
@@ -177,7 +239,23 @@ describe('redis: what the server refuses', () => {
   })
 })
 
+/** The object in a client's chain of prototypes that has the property. */
+function ownerOf<C extends object>(client: C, property: keyof C): C {
+  return Object.hasOwn(client, property) ? client : ownerOf(Object.getPrototypeOf(client), property)
+}
+
 describe('redis: a cluster', () => {
+  test('is used by a client of version 5, too, which has no isReady', async (t) => {
+    const owner = ownerOf(clusterClient, 'isReady')
+    const isReady = Object.getOwnPropertyDescriptor(owner, 'isReady')!
+    Reflect.deleteProperty(owner, 'isReady')
+    t.after(() => Object.defineProperty(owner, 'isReady', isReady))
+    const cache = byCluster()
+    assert.equal(await cache.set('five', x, 60), true)
+    assert.deepEqual(await cache.get('five'), x)
+    await cache.close()
+  })
+
   test('has keys on all its nodes; one silent node delays no other', async () => {
     const cache = redis({ client: clusterClient, timeoutMs: 2_000 })
     const keys = Array.from({ length: 60 }, (_, i) => `spread:${i}`)

@@ -73,7 +73,7 @@ export function openRedis(address: RedisAddress, options: RedisOptions): Cache {
   const timeoutMs = checkedTimeout(given(options).timeoutMs)
   loadPackage()
   return new Redis(address.name, timeoutMs, (onError) => {
-    const client = newClient(address)
+    const { client, discard } = newClient(address)
     client.on('error', onError)
     const connected = client.connect()
     return {
@@ -81,7 +81,7 @@ export function openRedis(address: RedisAddress, options: RedisOptions): Cache {
       connected,
       isCluster: false,
       keepAlive: (keeps) => (keeps ? client.ref() : client.unref()),
-      discard: () => client.destroy(),
+      discard,
     }
   })
 }
@@ -196,7 +196,7 @@ class Redis implements Cache {
     try {
       return await this.#send(bytes, command)
     } catch (error) {
-      if (error instanceof RedisRefusal && error.reply === 'OOM') return undefined
+      if (error instanceof RedisRefusal && error.outOfMemory) return undefined
       throw error
     }
   }
