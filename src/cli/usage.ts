@@ -26,8 +26,8 @@ Flags of all:
   -h, --help, --version
 
 Flags of collect. What is not given is as the web processes have recorded it in the database:
-  --cache <servers>           memcached://host:port,host:port
-                              (default: WIDE_CACHE_SERVERS, else MEMCACHE_SERVERS)
+  --cache <servers>           memcached://host:port,host:port or redis://host:port
+                              (default: WIDE_CACHE_SERVERS, else MEMCACHE_SERVERS, else REDIS_URL)
   --name <name>               only this: the name of an activity, or hits.<name> for hits
                               (default: all in the database, also those that come later)
   --width <columns>
