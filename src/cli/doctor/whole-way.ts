@@ -148,8 +148,7 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
     if (changed.length > 0) {
       return error(
         'what came out of the cache was not the frame that was sent',
-        'something between the processes and the cache server changes what they send: ' +
-          'look for proxies',
+        'something between the processes and the cache changes what they send: look for proxies',
       )
     }
     if (committed === 1 && way.committedBy !== undefined) {
