@@ -63,6 +63,7 @@ function withoutOurs(): NodeJS.ProcessEnv {
     DATABASE_URL: __,
     WIDE_CACHE_SERVERS: ___,
     WIDE_CACHE_DATABASE_URL: ____,
+    REDIS_URL: _____,
     ...env
   } = process.env
   return env

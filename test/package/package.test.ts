@@ -61,7 +61,7 @@ after(() => removeFolder(folder))
 const NOT_INHERITED = [
   /^npm_(?:package|lifecycle|config_local_prefix|command|execpath)/i,
   /^(?:INIT_CWD|NODE_OPTIONS|NODE_TEST_CONTEXT)/i,
-  /^(?:(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL)/i,
+  /^(?:(?:WIDE_CACHE_|MEMCACHE_)SERVERS|(?:WIDE_CACHE_)?DATABASE_URL|REDIS_URL)/i,
 ]
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => !NOT_INHERITED.some((one) => one.test(name))),
