@@ -16,6 +16,8 @@ export interface RedisConnection {
   readonly connected?: Promise<unknown>
   /** Whether there are several servers behind it: then one may be silent and others not. */
   readonly isCluster: boolean
+  /** What the client has neither answered nor given up: it keeps that when nobody waits any more. */
+  readonly kept: { requests: number; bytes: number }
   /** Whether the connection keeps the process alive; the site's own client stays as it is. */
   keepAlive(keeps: boolean): void
   /** Ends the connection, if it is the adapter's own. */
@@ -60,11 +62,11 @@ export class RedisLink implements ServerLink {
   }
 
   get requestsInFlight(): number {
-    return this.#inFlight.size
+    return Math.max(this.#inFlight.size, this.#connection.kept.requests)
   }
 
   get bytesInFlight(): number {
-    return this.#bytesInFlight
+    return Math.max(this.#bytesInFlight, this.#connection.kept.bytes)
   }
 
   /**
@@ -83,16 +85,26 @@ export class RedisLink implements ServerLink {
         // The link has ended meanwhile.
         if (!this.#inFlight.has(request)) return
         request.since = systemClock.elapsed()
-        const { commands } = this.#connection
+        const { commands, kept } = this.#connection
         // A client that is not connected keeps commands, and sends them when nobody waits any more.
         if (!(commands.isReady ?? commands.isOpen)) {
           return this.#reject(request, 'CACHE_UNREACHABLE', `is not connected: ${CHECK_CONNECT}`)
         }
+        kept.requests++
+        kept.bytes += bytes
+        const letGo = (): void => {
+          kept.requests--
+          kept.bytes -= bytes
+        }
         command(commands).then(
           (reply) => {
+            letGo()
             if (this.#settle(request)) resolve(reply)
           },
-          (error: unknown) => this.#failed(request, error),
+          (error: unknown) => {
+            letGo()
+            this.#failed(request, error)
+          },
         )
       }
       if (this.#connected) ask()

@@ -272,4 +272,35 @@ describe('redis: a cluster', () => {
     assert.equal((await cache.getMany(keys)).size, 60)
     await cache.close()
   })
+
+  test('holds a bounded number of bytes for a node that stays silent', async () => {
+    const cache = redis({ client: clusterClient, timeoutMs: 500 })
+    const keys = Array.from({ length: 60 }, (_, i) => `bound:${i}`)
+    await Promise.all(keys.map((key) => cache.set(key, x, 60)))
+    cluster.pause(0)
+    try {
+      const silent: string[] = []
+      await cache.getMany(keys, (key) => silent.push(key))
+      const refused: string[] = []
+      for (let round = 0; round < 2; round++) {
+        const large = Array.from({ length: 20 }, () =>
+          cache
+            .append(silent[0]!, Buffer.alloc(MIB))
+            .catch((error: Error) => refused.push(error.message)),
+        )
+        await Promise.all(large)
+      }
+      const full = refused.filter((message) => /in flight and is not asked/.test(message)).length
+      assert.ok(full >= 8 && full <= 10, `${full} of 40 MiB are refused over 32`)
+    } finally {
+      cluster.resume(0)
+    }
+    await eventually('the node answers', () =>
+      cache.getMany(keys).then(
+        (found) => found.size === 60,
+        () => false,
+      ),
+    )
+    await cache.close()
+  })
 })

@@ -60,6 +60,7 @@ export function redis(server: string | RedisClientOptions, options: RedisOptions
   const connection = {
     commands,
     isCluster,
+    kept: { requests: 0, bytes: 0 },
     keepAlive: () => undefined,
     discard: () => undefined,
   }
@@ -80,6 +81,7 @@ export function openRedis(address: RedisAddress, options: RedisOptions): Cache {
       commands: commandsOf(client),
       connected,
       isCluster: false,
+      kept: { requests: 0, bytes: 0 },
       keepAlive: (keeps) => (keeps ? client.ref() : client.unref()),
       discard,
     }
