@@ -13,6 +13,7 @@ import { type Database, mysql } from '../../src/index.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { startFaultyTcp } from '../servers/faulty-tcp.js'
 import { freePort } from '../servers/free-port.js'
+import { startRedis } from '../servers/redis.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import {
   assertRecorded,
@@ -106,12 +107,17 @@ describe('a process that closes nothing', { concurrency: true }, () => {
   test('ends when all that it has recorded is in SQL, with the cache up or down', async (t) => {
     const { sql, name, ...given } = await servers(t)
     await createRecorded(sql)
-    for (const cache of [given.cache, `127.0.0.1:${await freePort()}`]) {
+    const redis = await startRedis()
+    t.after(() => redis.stop())
+    const down = `127.0.0.1:${await freePort()}`
+    const caches = [given.cache, down, redis.url, `redis://${down}`]
+    for (const cache of caches) {
       await sql.query('DELETE FROM recorded')
       await run(PROCESS, ['records', name], { ...given, cache })
       await assertRecorded(sql, rowsOf(1, 0, 100))
     }
-    assert.deepEqual([await counted(sql, VISITS), await counted(sql, HITS)], [2, 1])
+    // Each of the two caches that are up has a salt, so the viewer is another one.
+    assert.deepEqual([await counted(sql, VISITS), await counted(sql, HITS)], [4, 2])
   })
 
   test('waits closeTimeoutMs for an absent or silent database, and tells the loss', async (t) => {
