@@ -308,7 +308,7 @@ test('MariaDB: a lease that is renewed as another one takes it is kept', async (
     let exported = 0
     const { database: stops, overtaking } = stopping(
       database,
-      /^SELECT holder, failures, failed_at, reason FROM export_queue_leases/,
+      /^SELECT holder, held_until, failures, failed_at, reason FROM export_queue_leases/,
       async () => {
         const until = (await database.now()) + 10_000
         return database.query('UPDATE export_queue_leases SET held_until = ?', [until])
