@@ -474,7 +474,7 @@ for (const [server, url] of [
       balance(await certificates())
     })
 
-    test('pages that differ in spaces at their end, or are of long characters, are no finding', async () => {
+    test('pages that end in spaces, or are of long characters, are no finding', async () => {
       const { database, name, recount, certificates } = await site()
       const pages = ['/a', '/a ', '/a  ', `/${'😀'.repeat(255)}`, `/${'😀'.repeat(64)}`]
       const visits = visitsOf(TODAY).map((visit, n) => ({ ...visit, page: pages[n % 5]! }))

@@ -162,7 +162,9 @@ export function loadPackage(): RedisPackage {
 }
 
 function packageMissing(what: string, cause?: unknown): Error {
-  const message = `wide-cache: a cache of redis:// needs the package "redis", ${what}; run: npm install redis`
+  const message =
+    `wide-cache: a cache of redis:// needs the package "redis", ${what}; ` +
+    'run: npm install redis'
   return Object.assign(new Error(message, { cause }), { code: 'ERR_WIDE_CACHE_REDIS' })
 }
 

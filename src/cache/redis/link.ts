@@ -16,7 +16,7 @@ export interface RedisConnection {
   readonly connected?: Promise<unknown>
   /** Whether there are several servers behind it: then one may be silent and others not. */
   readonly isCluster: boolean
-  /** What the client has neither answered nor given up: it keeps that when nobody waits any more. */
+  /** What the client has neither answered nor given up, whether anybody waits or not. */
   readonly kept: { requests: number; bytes: number }
   /** Whether the connection keeps the process alive; the site's own client stays as it is. */
   keepAlive(keeps: boolean): void
