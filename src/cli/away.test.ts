@@ -41,8 +41,8 @@ test('collect asks an absent database again, and then waits for the name to be u
   await proxy.listen()
   await eventually('it is back', () => log.lines.length > 2)
   assert.deepEqual(log.lines.slice(1), [
-    'wide-cache: no process with a shared cache has used "unused" in this database yet; collecting ' +
-      'begins when one does',
+    'wide-cache: no process with a shared cache has used "unused" in this database yet; ' +
+      'collecting begins when one does',
     'wide-cache: the database answers again',
   ])
   stop.abort()

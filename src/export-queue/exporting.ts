@@ -1,9 +1,9 @@
 /**
  * One bucket's queued entries reach the exporter, in batches of three steps: a transaction takes a
  * lease and gives the entries their versions, the exporter gets them, and another transaction
- * deletes them and ends the lease. After each failure the next batch is smaller, and only of entries
- * that were in the batch that failed first. So in the end a single entry stands for the failure,
- * those before it have come, and entries that are added meanwhile do not put that off.
+ * deletes them and ends the lease. After each failure the next batch is smaller, and only of
+ * entries that were in the batch that failed first. So in the end a single entry stands for the
+ * failure, those before it have come, and entries that are added meanwhile do not put that off.
  */
 import assert from 'node:assert/strict'
 import type { Calls } from '../buckets/calls.js'
