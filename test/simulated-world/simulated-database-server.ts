@@ -77,6 +77,11 @@ export class SimulatedDatabaseServer<Tx extends SimulatedTransaction = Simulated
     this.#engine.giveBack()
   }
 
+  /** Whether a transaction excludes all others. Its client may be held up. */
+  get isLocked(): boolean {
+    return this.#holder !== undefined
+  }
+
   get away(): boolean {
     return this.world.now < this.awayUntil
   }

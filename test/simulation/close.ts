@@ -17,7 +17,8 @@ export async function close(run: Run, actor: Actor): Promise<void> {
   if (process.closing || !process.alive) return
   const began = world.now
   const { database } = process.site
-  const wasWell = !world.faulty && !database.away
+  // Another process may be held up, since before the healing, in a transaction that locks SQL.
+  const wasWell = !world.faulty && !database.away && !database.isLocked
   const cacheWasWell = !world.faulty && takesAll(run)
   const held = new Set(process.frames.filter((frame) => frame.isHeld))
   const before = process.frames.length
