@@ -1,5 +1,6 @@
 /** Transactions that meet, and work that fails: an adapter reports it, and retries nothing. */
 import assert from 'node:assert/strict'
+import { randomInt } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, Transaction } from '../database/database.js'
 import { column, counters, type DatabaseTest } from './on-database.js'
@@ -130,7 +131,11 @@ async function breakConnections(
     await tx.query('UPDATE counters SET n = n + 1')
   })
   await rejects(killed, 'unreachable')
-  const statement = `UPDATE counters SET n = n + 1 WHERE id = 1 AND SLEEP(${SLEEP_SECONDS}) = 0`
+  // Unique, because another run of the suite may use the same server at the same time.
+  const unique = randomInt(2 ** 40)
+  const statement =
+    `UPDATE counters SET n = n + 1 WHERE id = 1 AND SLEEP(${SLEEP_SECONDS}) = 0 ` +
+    `AND ${unique} = ${unique}`
   let ended = false
   const cut = rejects(database.query(statement), 'unreachable').finally(() => (ended = true))
   cut.catch(() => undefined)
