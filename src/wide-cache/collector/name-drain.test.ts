@@ -12,7 +12,8 @@ import { NameDrain } from './name-drain.js'
 
 const NOW = 1_700_000_000_000
 const DRAIN_AFTER_LAYERS = 2
-const FLUSH_MS = 700
+/** Longer than the short layers wait: the frames of long layers may be open for so long. */
+const FLUSH_MS = 5_000
 
 function gridOf(id: number, layerSeconds = 1): Grid {
   return new Grid(Buffer.alloc(16, id), { width: 1, layerSeconds })
