@@ -10,7 +10,7 @@ test('a URL names host, port, TLS, user, password and database', () => {
       'rediss://anna:a%40b@h:1/3',
       {
         name: 'h:1',
-        socket: { host: 'h', port: 1, tls: true },
+        socket: { host: 'h', port: 1, tls: true, servername: 'h' },
         username: 'anna',
         password: 'a@b',
         database: 3,
@@ -24,6 +24,10 @@ test('a URL names host, port, TLS, user, password and database', () => {
         ...none,
         password: 'only',
       },
+    ],
+    [
+      'rediss://10.0.0.1',
+      { name: '10.0.0.1:6379', socket: { host: '10.0.0.1', port: 6379, tls: true }, ...none },
     ],
     [
       'unix:///run/a%20b.sock',

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net'
 import { wrongType, wrongValue } from '../../support/options.js'
 import { withoutSecrets } from '../without-secrets.js'
 
@@ -6,7 +7,13 @@ export interface RedisAddress {
   /** `host:port` or the path of a socket, as messages know it. */
   readonly name: string
   readonly socket:
-    | { readonly host: string; readonly port: number; readonly tls: boolean }
+    | {
+        readonly host: string
+        readonly port: number
+        readonly tls: boolean
+        /** Name that TLS asks the server for. Node sends none unless it is told. */
+        readonly servername?: string
+      }
     | { readonly path: string }
   readonly username: string | undefined
   readonly password: string | undefined
@@ -67,9 +74,10 @@ export function redisAddress(option: string, text: string): RedisAddress {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (!HOST.test(host)) throw refused()
   const port = Number(url.port || DEFAULT_PORT)
+  const tls = url.protocol === 'rediss:'
   return {
     name: `${url.hostname}:${port}`,
-    socket: { host, port, tls: url.protocol === 'rediss:' },
+    socket: { host, port, tls, ...(tls && isIP(host) === 0 ? { servername: host } : {}) },
     ...credentials,
     database: Number(database),
   }

@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
 import { connect, createServer, type Socket } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
 import { after, before, describe, test } from 'node:test'
 import { Redis as IoRedis } from 'ioredis'
 import { createClient, createClientPool, createCluster, createSentinel } from 'redis'
+import { createClient as createClientOfVersion5 } from 'redis5'
 import { testCache } from '../../testing/cache.js'
 import { testCacheModel } from '../model.suite.js'
 import { testServerFaults } from '../server-faults.suite.js'
@@ -18,26 +20,31 @@ const x = Buffer.from('x')
 
 let server: Redis
 let client: ReturnType<typeof createClient>
+let oldestClient: ReturnType<typeof createClientOfVersion5>
 let cluster: Awaited<ReturnType<typeof startRedisCluster>>
 let clusterClient: ReturnType<typeof createCluster>
 before(async () => {
   ;[server, cluster] = await Promise.all([startRedis(), startRedisCluster()])
   client = createClient({ url: server.url })
+  oldestClient = createClientOfVersion5({ url: server.url })
   clusterClient = createCluster({ rootNodes: [{ url: cluster.urls[0]! }] })
-  await Promise.all([client.connect(), clusterClient.connect()])
+  await Promise.all([client.connect(), oldestClient.connect(), clusterClient.connect()])
 })
 after(async () => {
   client.destroy()
+  oldestClient.destroy()
   clusterClient.destroy()
   await Promise.all([server.stop(), cluster.stop()])
 })
 
 const byUrl = () => redis(server.url, PATIENT)
 const byClient = () => redis({ client, ...PATIENT })
+const byOldestClient = () => redis({ client: oldestClient, ...PATIENT })
 const byCluster = () => redis({ client: clusterClient, ...PATIENT })
 const capabilities = { itemLimitBytes: MIB }
 testCache({ test, name: 'redis', create: byUrl, capabilities })
 testCache({ test, name: "the site's own client of redis", create: byClient, capabilities })
+testCache({ test, name: 'a client of redis 5.0.0', create: byOldestClient, capabilities })
 testCache({ test, name: 'redis cluster', create: byCluster, capabilities })
 testCacheModel(test, 'redis', byUrl)
 testCacheModel(test, 'redis cluster', byCluster, 20)
@@ -144,6 +151,25 @@ describe('redis: a connection that is not made', () => {
       await cache.close()
       for (const socket of sockets) socket.destroy()
       silent.close()
+    }
+  })
+
+  test('asks a server with TLS for its name, by which one address can have several', async () => {
+    const asked: string[] = []
+    const server = createTlsServer({
+      SNICallback: (name, done) => {
+        asked.push(name)
+        done(new Error('no certificate'))
+      },
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const cache = redis(`rediss://localhost:${(server.address() as { port: number }).port}`)
+    try {
+      await assert.rejects(cache.get('key'), { code: 'CACHE_UNREACHABLE' })
+      assert.equal(asked[0], 'localhost')
+    } finally {
+      await cache.close()
+      server.close()
     }
   })
 
