@@ -11,7 +11,7 @@ import { fewOrMany } from '../scale.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
-import { countRecorded, createRecorded, NAME, openRecorded } from './recorded.js'
+import { createRecorded, NAME, openRecorded } from './recorded.js'
 
 export const WRITERS = 4
 export const ROWS_A_WRITER = fewOrMany(20_000, 50_000)
@@ -138,16 +138,19 @@ export async function startSite({
         return Number(rows[0]?.['committed']) >= expected
       })
       await Promise.all(living.map(({ child }) => this.end(child, 'SIGTERM')))
+      const reader = openRecorded({ cache, database, collect: false })
+      // What a killed writer left in cells may still be on its way.
+      await reader.drain({ all: true })
       const { rows } = await sql.query(
         'SELECT writer, COUNT(*) AS n, COUNT(DISTINCT number) AS different, MAX(number) AS last ' +
           'FROM recorded GROUP BY writer ORDER BY writer',
       )
-      const reader = openRecorded({ cache, database, collect: false })
       const ledger = await reader.ledger()
       await reader.close()
+      const sum = (column: string) => rows.reduce((sum, row) => sum + Number(row[column]), 0)
       return {
-        rows: await countRecorded(sql),
-        distinct: rows.reduce((sum, row) => sum + Number(row['different']), 0),
+        rows: sum('n'),
+        distinct: sum('different'),
         writers: rows.map((row) => ({ rows: Number(row['n']), last: Number(row['last']) })),
         ledger,
       }
