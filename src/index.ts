@@ -41,9 +41,15 @@ export type { Authorize, DashboardOptions } from './dashboard/options.js'
 export type { DashboardHits } from './dashboard/source.js'
 export { mysql, type MysqlHost, type MysqlOptions } from './database/mysql/mysql.js'
 export { sqlite } from './database/sqlite/sqlite.js'
-export type { HitParties, Hits, HitsHistoryOptions, HitsTopOptions } from './hits/hits.js'
+export type {
+  HitParties,
+  Hits,
+  HitsHistoryOptions,
+  HitsHistoryQuery,
+  HitsTopOptions,
+} from './hits/hits.js'
 export { createHits } from './hits/item-hits.js'
-export type { HitsDay } from './hits/history.js'
+export type { HitsDay, HitsPeriod } from './hits/history.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'
 export type { HitsRouterOptions } from './hits/router.js'

@@ -14,6 +14,9 @@ import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 export const HOURS_A_DAY = 24
 
+/** Selects, of one name, the oldest day that is open. */
+export const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
+
 /** The beginning of an hour of a day: `13:00`. */
 export function hourName(hour: number): string {
   return `${String(hour).padStart(2, '0')}:00`

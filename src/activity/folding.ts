@@ -11,7 +11,7 @@ import {
   type Transaction,
 } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { HOURS_A_DAY, openBooks } from './books.js'
+import { HOURS_A_DAY, OPEN_DAY, openBooks } from './books.js'
 import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
 
 /** Values that an hour of a dimension may list beside `(other)`. */
@@ -43,7 +43,7 @@ export class Folding {
   async run(database: Database): Promise<void> {
     const { rows } = await database.query(
       'SELECT hour, views FROM activity_hours WHERE name = ? AND views > ? AND ' +
-        `hour >= ${HOURS_A_DAY} * (SELECT open_day FROM activity_books WHERE name = ?)`,
+        `hour >= ${HOURS_A_DAY} * ${OPEN_DAY}`,
       [this.#name, MAX_VALUES, this.#name],
     )
     const views = new Map(rows.map((row) => [Number(row['hour']), Number(row['views'])]))

@@ -15,6 +15,7 @@ import { type ActivityPeriod, readHistory, readTop } from './history.js'
 import { type Period, PERIOD_MS } from '../support/periods.js'
 import { removeOldVisits } from './retention.js'
 import { readStats } from './stats.js'
+import { readValueHistory, type ValuePeriod } from './value-history.js'
 import type { Visit } from './visit.js'
 
 const START = Date.UTC(2026, 4, 17)
@@ -52,6 +53,25 @@ async function removeOld(database: Database, name: string, now: number, rowsMs =
     vanishedSeconds: VANISHED_SECONDS,
   }
   while (await removeOldVisits(database, { now, name }, retention));
+}
+
+interface Key {
+  readonly dimension: string
+  readonly value: string
+}
+
+const KEYS: readonly Key[] = [
+  { dimension: 'page', value: '/' },
+  { dimension: 'page', value: '/😀' },
+  { dimension: 'referrer', value: 'example.org' },
+  { dimension: 'device', value: 'phone' },
+  { dimension: 'nothing', value: 'phone' },
+]
+
+/** The first hour whose values are kept, in milliseconds. */
+async function valuesFrom(db: Database, name: string): Promise<number> {
+  const { rows } = await db.query('SELECT values_from FROM activity_books WHERE name = ?', [name])
+  return Number(rows[0]?.['values_from'] ?? 0) * HOUR_MS
 }
 
 /** Recorded visits, each with the time that it counts at. */
@@ -98,6 +118,16 @@ class Recount {
       counts.set(value, (counts.get(value) ?? 0) + 1)
     }
     return counts
+  }
+
+  /** Hours before `keptFrom` have no values of their own any more. */
+  valueHistory(key: Key, by: Period, from: number, to: number, keptFrom: number): ValuePeriod[] {
+    const ms = PERIOD_MS[by]
+    return this.history(by, from, to).map(({ start, pageViews }, index) => {
+      const at = from + index * ms
+      if (by === 'hour' && at < keptFrom && pageViews > 0) return { start, pageViews: null }
+      return { start, pageViews: this.top(key.dimension, at, at + ms).get(key.value) ?? 0 }
+    })
   }
 
   get late(): number {
@@ -207,10 +237,56 @@ for (const [dialect, url] of [
               )
             }
           }
+          const keptFrom = await valuesFrom(db, name)
+          for (const by of ['hour', 'day'] as const) {
+            for (const key of KEYS) {
+              assert.deepEqual(
+                await readValueHistory(db, name, by, range(PERIOD_MS[by]), key),
+                recount.valueHistory(key, by, from, to, keptFrom),
+              )
+            }
+          }
           assert.equal(await lateOf(db, name), recount.late)
         }),
         { numRuns: 60 },
       )
+    })
+
+    test('a value that is not listed has views that are unknown, and never 0', async () => {
+      const db = await database
+      const name = newName()
+      const commitAll = (pages: readonly string[], time: number) =>
+        commit(
+          db,
+          name,
+          pages.map((page) => ({ time, visitor: null, page })),
+          START + DAY_MS,
+        )
+      await commitAll(['/a', '/a', '/b'], START)
+      await commitAll(['/a', '(other)'], START + HOUR_MS)
+      const pageViews = async (by: Period, value: string) => {
+        const periods = { hour: 3, day: 1 }
+        const from = START / PERIOD_MS[by]
+        const key = { dimension: 'page', value }
+        const range = { from, to: from + periods[by] }
+        const found = await readValueHistory(db, name, by, range, key)
+        return found.map(({ pageViews }) => pageViews)
+      }
+      assert.deepEqual(await pageViews('hour', '/a'), [2, 1, 0])
+      assert.deepEqual(await pageViews('hour', '/b'), [1, null, 0])
+      assert.deepEqual(await pageViews('hour', '/c'), [0, null, 0])
+      assert.deepEqual(await pageViews('hour', '(other)'), [0, 1, 0])
+      for (const days of [0, 3]) {
+        await removeOld(db, name, START + days * DAY_MS)
+        assert.deepEqual(await pageViews('day', '/a'), [3])
+        // A closed day lists what its hours list.
+        assert.deepEqual(await pageViews('day', '/b'), [days === 0 ? null : 1])
+        assert.deepEqual(await pageViews('day', '/c'), [null])
+        assert.deepEqual(await pageViews('day', '(other)'), [1])
+      }
+      await removeOld(db, name, START + 3 * DAY_MS, DAY_MS, 1)
+      assert.deepEqual(await pageViews('hour', '/a'), [null, null, 0])
+      assert.deepEqual(await pageViews('day', '/a'), [3])
     })
 
     test('a visit of a closed day counts as late at the start of the next day', async () => {

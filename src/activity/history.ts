@@ -2,7 +2,7 @@
  * The reading of totals. Each is one statement, so that all figures of an answer are of one moment.
  */
 import type { Queryable, SqlRow } from '../database/database.js'
-import { HOURS_A_DAY } from './books.js'
+import { HOURS_A_DAY, OPEN_DAY } from './books.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import { visitorsByHour } from './day-closing.js'
 import { OTHER } from './sums.js'
@@ -24,8 +24,6 @@ export interface ValueViews {
   /** Page views with this value. */
   readonly pageViews: number
 }
-
-const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
 
 /** Numbers of visitors of each open day, by the hours in which they came. */
 const OPEN_VISITORS =

@@ -11,8 +11,7 @@ import { HOURS_A_DAY } from './books.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 import { MAX_RECOUNTED_VIEWS } from './recounted-hours.js'
 import { REMOVED_PAGE } from './remove-value.js'
-import { OTHER, PAGE } from './sums.js'
-import { fitText } from './text.js'
+import { PAGE, storedValue } from './sums.js'
 
 /** Pages of an hour that are compared one by one. Of more, the smallest are folded. */
 const MAX_PAGES = 10_000
@@ -100,8 +99,7 @@ function difference(noun: string, rows: number, sumNoun: string, sum: number): s
 function viewsByPage(rows: readonly SqlRow[]): Map<string, number> {
   const views = new Map<string, number>()
   for (const { value, n } of rows) {
-    const text = Buffer.from(String(value), 'hex').toString()
-    const page = text === OTHER ? '' : fitText(text, MAX_VALUE_BYTES)
+    const page = storedValue(Buffer.from(String(value), 'hex').toString())
     views.set(page, (views.get(page) ?? 0) + Number(n))
   }
   return views

@@ -1,8 +1,9 @@
 /** Checks the queries of `history()` and `top()`, and cuts them to whole hours or days. */
-import { integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
+import { integer, oneOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { HOURS_A_DAY } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import {
+  checkedRange,
   DEFAULT_VALUES,
   MAX_HOURS_OF_DAYS,
   MAX_PERIODS,
@@ -10,7 +11,6 @@ import {
   type Moment,
   type Period,
   type PeriodRange,
-  rangeOf,
   startOfDay,
 } from '../support/periods.js'
 
@@ -34,13 +34,10 @@ export interface TopQuery {
   n?: number | undefined
 }
 
-const MOMENT = 'a Date, milliseconds since 1970, or an ISO 8601 text such as "2026-05-17T12:00Z"'
-
 /** @throws TypeError, RangeError naming the field that is wrong */
 export function historyQuery(query: HistoryQuery): { by: Period; range: PeriodRange } {
   onlyKnown('history', query, ['from', 'to', 'by'])
-  const { by } = query
-  if (by !== 'hour' && by !== 'day') throw wrongValue('by', by, '"hour" or "day"')
+  const by = oneOf('by', query.by, ['hour', 'day'])
   return { by, range: checkedRange(query, by, MAX_PERIODS[by]) }
 }
 
@@ -72,19 +69,6 @@ export function wholeDays({ from, to }: PeriodRange, keptFrom: number): PeriodRa
   const floor = (hour: number): number => Math.floor(hour / HOURS_A_DAY) * HOURS_A_DAY
   // The hours of the last day may be read one by one only if its first one is kept.
   return { from: floor(from), to: floor(to) >= keptFrom ? to : floor(to + HOURS_A_DAY - 1) }
-}
-
-/** @throws TypeError, RangeError naming the field that is wrong */
-function checkedRange(
-  query: { readonly from: unknown; readonly to: unknown },
-  by: Period,
-  max: number,
-): PeriodRange {
-  return rangeOf(query, by, max, (end, allowed = MOMENT) => {
-    const given = query[end]
-    const isMoment = given instanceof Date || ['number', 'string'].includes(typeof given)
-    return (isMoment ? wrongValue : wrongType)(end, given, allowed)
-  })
 }
 
 /**

@@ -35,6 +35,11 @@ export const PAGE = 'page'
 /** Name in `top()` of the values that are not listed one by one. */
 export const OTHER = '(other)'
 
+/** Returns the text under which a value of a dimension is stored; empty: with {@link OTHER}. */
+export function storedValue(value: string): string {
+  return value === OTHER ? '' : fitText(value, MAX_VALUE_BYTES)
+}
+
 /** The views of a value. */
 export interface Views {
   views: number
@@ -79,7 +84,7 @@ class HourCounts {
   }
 
   #countOf(dimension: string, value: string): Views {
-    const fit = value === OTHER ? '' : fitText(value, MAX_VALUE_BYTES)
+    const fit = storedValue(value)
     let counts = this.byDimension.get(dimension)
     if (!counts) this.byDimension.set(dimension, (counts = new Map()))
     let count = counts.get(fit)

@@ -5,12 +5,14 @@ import fc from 'fast-check'
 import { sharedMysqlUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import { PERIOD_MS } from '../support/periods.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
 import {
   itemPeriods,
   moveHistory,
   readItemHistory,
+  readItemRange,
   readTopOfHours,
   removeHours,
 } from './history.js'
@@ -125,6 +127,17 @@ for (const [dialect, url] of [
               days.map(({ hits }) => hits),
               expected,
             )
+            for (const by of ['hour', 'day'] as const) {
+              const ms = PERIOD_MS[by]
+              const range = { from: Math.floor(NOW / ms) - 90, to: Math.floor(NOW / ms) + 2 }
+              for (const { start, hits } of await readItemRange(db, name, item, NOW, by, range)) {
+                const from = Date.parse(start)
+                const expected = counted.filter(
+                  (hit) => hit.item === item && hit.time >= from && hit.time < from + ms,
+                )
+                assert.equal(hits, expected.length, `${by} ${start}`)
+              }
+            }
           }
           const since = (Math.floor(NOW / HOUR_MS) - 29) * HOUR_MS
           const top = new Map(await readTopOfHours(db, name, 10, NOW, 30))
@@ -187,6 +200,16 @@ for (const [dialect, url] of [
       assert.equal(
         days.reduce((sum, { hits }) => sum + hits, 0),
         4,
+      )
+      const hour = Math.floor(NOW / HOUR_MS)
+      const hours = await readItemRange(db, name, 'a', NOW, 'hour', {
+        from: hour - 193,
+        to: hour + 1,
+      })
+      // Nobody knows any more what the first one had.
+      assert.deepEqual(
+        hours.map(({ hits }) => hits),
+        [null, 1, ...Array<number>(191).fill(0), 1],
       )
     })
   })

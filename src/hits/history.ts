@@ -4,6 +4,7 @@ import { listsOf } from '../database/bulk.js'
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { placeholders, type Statement } from '../database/dialect.js'
 import { table } from '../database/table.js'
+import type { Period, PeriodRange } from '../support/periods.js'
 
 /** Hours that hits are kept by the hour. */
 export const KEPT_HOURS = 8 * 24
@@ -18,6 +19,14 @@ export interface HitsDay {
   readonly start: string
   /** Hits of the day. */
   readonly hits: number
+}
+
+/** Hits of an item in one hour or day (UTC) of a range. */
+export interface HitsPeriod {
+  /** Start of the hour or day, in ISO 8601. */
+  readonly start: string
+  /** Hits of the period. `null`: an hour that is older than 8 days, whose hits are kept by day. */
+  readonly hits: number | null
 }
 
 /** The tables, and what they are divided by. */
@@ -156,6 +165,35 @@ export async function readItemHistory(
   }))
 }
 
+/** The hits of an item in each period of `range`, without gaps. */
+export async function readItemRange(
+  queryable: Queryable,
+  name: string,
+  item: string,
+  now: number,
+  by: Period,
+  { from, to }: PeriodRange,
+): Promise<HitsPeriod[]> {
+  const { table, period, ms } = by === 'hour' ? HOURS : DAYS
+  const { rows } = await queryable.query(
+    `SELECT ${period} AS period, hits FROM ${table.name} WHERE name = ? AND item = ? AND ` +
+      `${period} >= ? AND ${period} < ?`,
+    [name, Buffer.from(item), from, to],
+  )
+  const hits = new Map(rows.map((row) => [Number(row['period']), Number(row['hits'])]))
+  const keptFrom = by === 'hour' ? keptHoursFrom(now) : 0
+  return Array.from({ length: to - from }, (_, index) => {
+    const at = from + index
+    const start = new Date(at * ms).toISOString()
+    return { start, hits: at < keptFrom ? null : (hits.get(at) ?? 0) }
+  })
+}
+
+/** The first hour whose hits are kept by the hour. */
+function keptHoursFrom(now: number): number {
+  return Math.floor(now / HOUR_MS) - KEPT_HOURS
+}
+
 /** The `n` items with the most hits in the hour of `now` and the `hours - 1` hours before it. */
 export async function readTopOfHours(
   queryable: Queryable,
@@ -174,7 +212,7 @@ export async function readTopOfHours(
 
 /** Removes the oldest hours that are over; resolves with whether there are more. */
 export async function removeHours(database: Database, name: string, now: number): Promise<boolean> {
-  const keepFrom = Math.floor(now / HOUR_MS) - KEPT_HOURS
+  const keepFrom = keptHoursFrom(now)
   const { rows } = await database.query('SELECT MIN(hour) AS hour FROM hits_hours WHERE name = ?', [
     name,
   ])

@@ -390,6 +390,12 @@ export function hitsSuite(pair: Pair): void {
         await assert.rejects(hits.counts(Array(1001).fill('a')), RangeError)
         for (const wrong of [0, 1001, 1.5, NaN]) await assert.rejects(hits.top(wrong), RangeError)
         await assert.rejects(hits.top('1' as never), TypeError)
+        const [from, to] = [0, 3_600_000]
+        assert.equal((await hits.history('a', { from, to, by: 'hour' })).length, 1)
+        for (const wrong of [{ from: to, to: 0 }, { to: Date.UTC(1990, 0) }, { by: 'week' }]) {
+          const query = { from, to, by: 'day', ...wrong } as never
+          await assert.rejects(hits.history('a', query), RangeError)
+        }
       },
     )
 

@@ -1,7 +1,8 @@
 import type { RequestHandler, Router } from '../page-views/express.js'
+import type { Moment, Period } from '../support/periods.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import type { Recorder } from '../wide-cache/recorder.js'
-import type { HitsDay } from './history.js'
+import type { HitsDay, HitsPeriod } from './history.js'
 import type { HitsMiddlewareOptions } from './middleware.js'
 import type { HitsRouterOptions } from './router.js'
 
@@ -29,6 +30,16 @@ export interface HitsTopOptions {
 export interface HitsHistoryOptions {
   /** Days, today among them: 1 to 3,660. @default 30 */
   days?: number | undefined
+}
+
+/** A range of {@link Hits.history}. */
+export interface HitsHistoryQuery {
+  /** The first hour or day is the one that this lies in. */
+  from: Moment
+  /** The last one is the one that ends here, or that this lies in. */
+  to: Moment
+  /** Hours, or days in UTC. */
+  by: Period
 }
 
 /** The views of items: threads, articles, profiles. */
@@ -88,6 +99,13 @@ export interface Hits extends Recorder {
    * @throws TypeError, RangeError for an item that is no text, or a wrong `days`; DatabaseError
    */
   history(item: string, options?: HitsHistoryOptions): Promise<HitsDay[]>
+  /**
+   * The hits of an item in each hour or day of a range, without gaps: at most a year of hours or
+   * ten years of days. Hits are kept by the hour for 8 days.
+   *
+   * @throws TypeError, RangeError for an item that is no text, or a wrong field; DatabaseError
+   */
+  history(item: string, query: HitsHistoryQuery): Promise<HitsPeriod[]>
   /**
    * Takes away all hits of an item that have come to SQL. Resolves with how many. `count` is 0 at
    * once; `top` follows with the next processing. Hits that come to SQL later count for the item

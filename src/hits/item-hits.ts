@@ -5,7 +5,8 @@ import { Views } from '../page-views/views.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
-import { integer, onlyKnown } from '../support/options.js'
+import { integer, oneOf, onlyKnown } from '../support/options.js'
+import { checkedRange, MAX_PERIODS } from '../support/periods.js'
 import { describe, fieldOf, identityOf } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import { Engine } from '../wide-cache/engine.js'
@@ -17,13 +18,21 @@ import { engineSettings } from './engine-settings.js'
 import {
   DEFAULT_DAYS,
   type HitsDay,
+  type HitsPeriod,
   KEPT_HOURS,
   MAX_DAYS,
   readItemHistory,
+  readItemRange,
   readTopOfHours,
 } from './history.js'
 import { type Hit, isItem, MAX_ITEM_BYTES } from './hit.js'
-import type { HitParties, Hits, HitsHistoryOptions, HitsTopOptions } from './hits.js'
+import type {
+  HitParties,
+  Hits,
+  HitsHistoryOptions,
+  HitsHistoryQuery,
+  HitsTopOptions,
+} from './hits.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
 import { type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
@@ -163,13 +172,26 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     })
   }
 
-  history(item: string, options: HitsHistoryOptions = {}): Promise<HitsDay[]> {
+  history(item: string, options?: HitsHistoryOptions): Promise<HitsDay[]>
+  history(item: string, query: HitsHistoryQuery): Promise<HitsPeriod[]>
+  history(
+    item: string,
+    options: HitsHistoryOptions | HitsHistoryQuery = {},
+  ): Promise<HitsDay[] | HitsPeriod[]> {
     return this.#engine.connections.run(async () => {
-      onlyKnown('history', options, ['days'])
       const text = checkedText('item', item)
+      const { database } = this.#engine
+      if ('from' in options) {
+        onlyKnown('history', options, ['from', 'to', 'by'])
+        const by = oneOf('by', options.by, ['hour', 'day'])
+        const range = checkedRange(options, by, MAX_PERIODS[by])
+        const now = await database.now()
+        return readItemRange(database, this.#settings.name, text, now, by, range)
+      }
+      onlyKnown('history', options, ['days'])
       const days = integer('days', options.days ?? DEFAULT_DAYS, 1, MAX_DAYS, 'days')
-      const now = await this.#engine.database.now()
-      return readItemHistory(this.#engine.database, this.#settings.name, text, now, days)
+      const now = await database.now()
+      return readItemHistory(database, this.#settings.name, text, now, days)
     })
   }
 

@@ -1,5 +1,6 @@
 /** Hours and UTC days: ranges of them, and moments and days written as text. */
 import { DAY_MS, HOUR_MS } from './clock.js'
+import { wrongType, wrongValue } from './options.js'
 
 /** A length of time that history is divided by. */
 export type Period = 'hour' | 'day'
@@ -50,6 +51,25 @@ export function rangeOf(
   const range = { from: Math.floor(since / ms), to: Math.ceil(until / ms) }
   if (range.to - range.from <= max) return range
   throw wrong('from', `at most ${(max * ms) / DAY_MS} days before "to"`)
+}
+
+const MOMENT = 'a Date, milliseconds since 1970, or an ISO 8601 text such as "2026-05-17T12:00Z"'
+
+/**
+ * {@link rangeOf} of what a user gives.
+ *
+ * @throws TypeError, RangeError naming the field that is wrong
+ */
+export function checkedRange(
+  query: { readonly from: unknown; readonly to: unknown },
+  by: Period,
+  max: number,
+): PeriodRange {
+  return rangeOf(query, by, max, (end, allowed = MOMENT) => {
+    const given = query[end]
+    const isMoment = given instanceof Date || ['number', 'string'].includes(typeof given)
+    return (isMoment ? wrongValue : wrongType)(end, given, allowed)
+  })
 }
 
 /** Returns the milliseconds since the Unix epoch of a {@link Moment}; `undefined`: it is none. */

@@ -1,0 +1,102 @@
+/**
+ * The history of one value of a dimension. It is read by period and value, so its cost does not
+ * grow with the other values.
+ */
+import type { Queryable } from '../database/database.js'
+import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
+import { HOURS_A_DAY, OPEN_DAY } from './books.js'
+import { NO_VALUE } from './dimension-values.js'
+import { storedValue } from './sums.js'
+
+/** Page views with one value of a dimension in one hour or day (UTC). */
+export interface ValuePeriod {
+  /** Start of the hour or day, in ISO 8601. */
+  readonly start: string
+  /**
+   * Page views with the value. `null` where they are not known: the value is among `(other)`, or
+   * the hour is older than `historyDays`.
+   */
+  readonly pageViews: number | null
+}
+
+/** The views of the value in each period of `range`, without gaps. */
+export async function readValueHistory(
+  queryable: Queryable,
+  name: string,
+  by: Period,
+  range: PeriodRange,
+  { dimension, value }: { readonly dimension: string; readonly value: string },
+): Promise<ValuePeriod[]> {
+  const read = by === 'hour' ? readHours : readDays
+  const views = await read(queryable, name, range, [dimension, Buffer.from(storedValue(value))])
+  return Array.from({ length: range.to - range.from }, (_, index) => {
+    const at = range.from + index
+    const pageViews = views.get(at)
+    return {
+      start: new Date(at * PERIOD_MS[by]).toISOString(),
+      pageViews: pageViews === undefined ? 0 : pageViews,
+    }
+  })
+}
+
+type Key = readonly [dimension: string, value: Buffer]
+
+/**
+ * Selects periods with their views of the value, and of those that are not listed. A subquery is
+ * one step in the primary key, where a join might read all values of the range.
+ */
+function selectOf(period: Period): string {
+  const views =
+    `(SELECT v.views FROM activity_${period}_values AS v WHERE v.name = t.name AND ` +
+    `v.dimension = ? AND v.${period} = t.${period} AND v.value = ?)`
+  return (
+    `SELECT '${period}' AS unit, t.${period} AS at, ${views} AS views, ${views} AS others ` +
+    `FROM activity_${period}s AS t WHERE t.name = ? AND t.${period} >= ? AND t.${period} < ?`
+  )
+}
+
+/** The values of the placeholders of {@link selectOf}. */
+function valuesOf([dimension, value]: Key, name: string, from: number, to: number) {
+  return [dimension, value, dimension, NO_VALUE, name, from, to]
+}
+
+async function readHours(queryable: Queryable, name: string, { from, to }: PeriodRange, key: Key) {
+  const { rows } = await queryable.query(
+    `${selectOf('hour')} UNION ALL ` +
+      "SELECT 'kept', values_from, NULL, NULL FROM activity_books WHERE name = ?",
+    [...valuesOf(key, name, from, to), name],
+  )
+  const kept = rows.find(({ unit }) => unit === 'kept')
+  const keptFrom = Number(kept?.['at'] ?? 0)
+  const views = new Map<number, number | null>()
+  for (const { unit, at, views: listed, others } of rows) {
+    if (unit === 'kept') continue
+    views.set(Number(at), Number(at) < keptFrom ? null : viewsIn(listed, others))
+  }
+  return views
+}
+
+async function readDays(queryable: Queryable, name: string, { from, to }: PeriodRange, key: Key) {
+  const { rows } = await queryable.query(
+    `${selectOf('day')} UNION ALL ` +
+      `${selectOf('hour')} AND t.hour >= ${HOURS_A_DAY} * ${OPEN_DAY}`,
+    [
+      ...valuesOf(key, name, from, to),
+      ...valuesOf(key, name, from * HOURS_A_DAY, to * HOURS_A_DAY),
+      name,
+    ],
+  )
+  const views = new Map<number, number | null>()
+  for (const { unit, at, views: listed, others } of rows) {
+    const day = unit === 'day' ? Number(at) : Math.floor(Number(at) / HOURS_A_DAY)
+    const before = views.get(day)
+    const found = viewsIn(listed, others)
+    views.set(day, before === null || found === null ? null : (before ?? 0) + found)
+  }
+  return views
+}
+
+function viewsIn(listed: unknown, others: unknown): number | null {
+  if (listed !== null) return Number(listed)
+  return others === null ? 0 : null
+}
