@@ -4,7 +4,9 @@
  */
 import { Buffer } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
-import { pageOf, pathOf } from '../../src/activity/page.js'
+import { pageOf } from '../../src/activity/page.js'
+import { pathOf } from '../../src/page-views/path.js'
+import { Visitors } from '../../src/page-views/visitors.js'
 import { type Visit, visitCodec } from '../../src/activity/visit.js'
 import {
   type Activity,
@@ -90,10 +92,11 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const hook = pageViews(
     {
       skip: undefined,
-      visitor: undefined,
+      visitors: new Visitors(
+        { visitor: undefined, bots: 'skip', privacySignals: 'anonymous' },
+        logger,
+      ),
       subject: (_req, target) => target,
-      bots: 'skip',
-      privacySignals: 'anonymous',
       callsBack: false,
     },
     () => {},
@@ -143,7 +146,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
       name: 'hook',
       role: 'step',
       prepare: arrived(),
-      run: measured(({ req, res }) => void hook(req, res, next)),
+      run: measured(({ req, res }) => hook(req, res, next)),
     },
     {
       name: 'event',
@@ -247,7 +250,7 @@ function wholeOf(activity: Activity): Step['run'] {
   const middleware = activity.middleware()
   return ({ req, res, answer }, meter) => {
     meter.on()
-    void middleware(req, res, next)
+    middleware(req, res, next)
     meter.off()
     answer()
     meter.on()

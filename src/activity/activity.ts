@@ -1,5 +1,5 @@
 import type { DashboardOptions } from '../dashboard/options.js'
-import type { RequestHandler, Router } from '../page-views/express.js'
+import type { Handler } from '../page-views/handler.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { ActivityCertificate } from './certificate.js'
 import type { ActivityPeriod, ValueViews } from './history.js'
@@ -28,14 +28,14 @@ export interface RecordedVisit {
 /** The visits of a site, and the figures of its last minutes. */
 export interface Activity extends Recorder {
   /** Counts page views; put it before the routes: `app.use(activity.middleware())`. */
-  middleware(): RequestHandler
+  middleware(): Handler
   /**
    * `GET /` the figures as JSON, `GET /widget.js` the element that shows them:
    * `app.use('/activity', activity.router())`.
    *
    * @throws TypeError, RangeError naming the option that is wrong
    */
-  router(options?: ActivityRouterOptions): Router
+  router(options?: ActivityRouterOptions): Handler
   /**
    * Counts a visit that the middleware does not see. Never throws and never waits: of a wrong
    * argument the part that is right counts, and the log says so.
@@ -103,7 +103,7 @@ export interface Activity extends Recorder {
    *
    * @throws TypeError naming the option that is wrong
    */
-  dashboard(options?: DashboardOptions): Router
+  dashboard(options?: DashboardOptions): Handler
   /**
    * Returns the certificate of a UTC day: its figures, the sums of the ledger when the day was
    * closed, and whether they agree, with each other and with what the day was then. For an open

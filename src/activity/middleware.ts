@@ -1,11 +1,14 @@
 import type { BurstLogger } from '../support/logger.js'
-import type { Request, RequestHandler } from '../page-views/express.js'
+import type { Request } from '../page-views/express.js'
+import type { Handler } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
 import { type Count, pageViews } from '../page-views/middleware.js'
+import { pathOf } from '../page-views/path.js'
+import { Visitors } from '../page-views/visitors.js'
 import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
-import { pageOf, pathOf } from './page.js'
+import { pageOf } from './page.js'
 
 /** Page and values that a page view counts for. */
 export interface ViewedPage {
@@ -25,19 +28,23 @@ export function activityMiddleware(
   >,
   count: Count<ViewedPage>,
   logger: BurstLogger,
-): () => RequestHandler {
-  const { page, visitor, dimensions, ...others } = settings
+): () => Handler {
+  const { skip, page, visitor, dimensions, bots, privacySignals } = settings
   const guard = new Guard(logger)
   const asked = Object.values(dimensions)
   const callsBack =
-    Boolean(others.skip ?? visitor ?? page) || !asked.every((dimension) => isReadyMade(dimension))
+    Boolean(skip ?? visitor ?? page) || !asked.every((dimension) => isReadyMade(dimension))
   const values = asked.length > 0 ? valuesOf(dimensions, guard) : undefined
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
+  const visitors = new Visitors(
+    { visitor: visitor && { option: 'visitor', of: visitor }, bots, privacySignals },
+    logger,
+  )
   return pageViews(
     {
-      ...others,
-      visitor: visitor && { option: 'visitor', of: visitor },
+      skip,
+      visitors,
       subject: (req, target) => ({
         page: pageOf(pageOption(req) ?? pathOf(target)),
         dimensions: values?.(req),

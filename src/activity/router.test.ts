@@ -113,11 +113,13 @@ for (const [name, express] of expresses) {
     await request(app).get('/activity/widget.js').set('If-None-Match', headers['etag']!).expect(304)
   })
 
-  test(`${name}: HEAD works, and all else is left to the site`, async () => {
+  test(`${name}: HEAD works, other methods are refused, other paths left to the site`, async () => {
     const app = site(async () => FIGURES)
     await request(app).head('/activity').expect(200)
-    await request(app).post('/activity').expect(404)
-    await request(app).get('/activity/other').expect(404)
+    await request(app).post('/activity').expect(405).expect('Allow', 'GET, HEAD')
+    for (const path of ['/activity/other', '/activity/widget.js/', '/activity/WIDGET.js']) {
+      await request(app).get(path).expect(404)
+    }
   })
 }
 

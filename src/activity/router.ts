@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { given, oneOf, onlyKnown } from '../support/options.js'
 import { packageFile } from '../support/package-file.js'
-import type { Router } from '../page-views/express.js'
-import { sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
-import { newRouter } from '../page-views/router.js'
+import { JSON_TYPE, sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
+import type { Handler } from '../page-views/handler.js'
+import { type Answer, mountPathOf, type Route, router } from '../page-views/router.js'
 import type { ActivityStats } from './stats.js'
 
 /** Options of {@link Activity.router}. */
@@ -15,6 +15,11 @@ export interface ActivityRouterOptions {
    * @default 'public'
    */
   cacheControl?: 'public' | 'private' | undefined
+  /**
+   * Path that the router lies at, for servers that leave it in `req.url`, as `node:http` and Fastify
+   * do: `/activity`. @default '', because Express takes it away
+   */
+  mountPath?: string | undefined
 }
 
 /**
@@ -22,7 +27,7 @@ export interface ActivityRouterOptions {
  * period, and are as old as `statsTtlSeconds` already.
  */
 const FIGURES_MAX_AGE = 10
-const WIDGET_MAX_AGE = 3600
+const WIDGET_HEADERS = { 'Cache-Control': 'public, max-age=3600' }
 
 /**
  * `GET /`: the figures as JSON. `GET /widget.js`: the element `<site-activity>`. Both with ETag.
@@ -33,31 +38,26 @@ export function activityRouter(
   stats: () => Promise<ActivityStats>,
   statsTtlSeconds: number,
   options: ActivityRouterOptions = {},
-): Router {
-  onlyKnown('activity.router', options, ['cacheControl'])
-  const { cacheControl = 'public' } = given(options)
+): Handler {
+  onlyKnown('activity.router', options, ['cacheControl', 'mountPath'])
+  const { cacheControl = 'public', mountPath = '' } = given(options)
   const whose = oneOf('cacheControl', cacheControl, ['public', 'private'])
   const maxAge = Math.min(FIGURES_MAX_AGE, statsTtlSeconds)
-  const router = newRouter()
-  const widget = tagged(widgetSource(), 'text/javascript')
-
-  router.get('/', (_req, res, next) => {
-    stats()
-      .then(
-        (figures) =>
-          sendTagged(res, tagged(JSON.stringify(figures), 'json'), {
-            'Cache-Control': `${whose}, max-age=${maxAge}`,
-          }),
-        () => sendUnavailable(res, 'There are no figures yet'),
-      )
-      .catch(next)
-  })
-
-  router.get('/widget.js', (_req, res) => {
-    sendTagged(res, widget, { 'Cache-Control': `public, max-age=${WIDGET_MAX_AGE}` })
-  })
-
-  return router
+  const widget = tagged(widgetSource(), 'text/javascript; charset=utf-8')
+  const figures: Answer = async (_req, res) => {
+    const answer = await stats().catch(() => undefined)
+    if (!answer) return sendUnavailable(res, 'There are no figures yet')
+    sendTagged(res, tagged(JSON.stringify(answer), JSON_TYPE), {
+      'Cache-Control': `${whose}, max-age=${maxAge}`,
+    })
+  }
+  return router(
+    mountPathOf(mountPath),
+    new Map<string, Route>([
+      ['/', { GET: figures }],
+      ['/widget.js', { GET: (_req, res) => sendTagged(res, widget, WIDGET_HEADERS) }],
+    ]),
+  )
 }
 
 /**

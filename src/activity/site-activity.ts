@@ -5,7 +5,7 @@ import type { DashboardOptions } from '../dashboard/options.js'
 import { dashboardRouter } from '../dashboard/router.js'
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
-import type { RequestHandler, Router } from '../page-views/express.js'
+import type { Handler } from '../page-views/handler.js'
 import { Views } from '../page-views/views.js'
 import { HOUR_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -79,7 +79,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   readonly #logger: BurstLogger
   readonly #views: Views<ViewedPage>
   readonly #live: () => Promise<LiveActivity>
-  readonly #middleware: () => RequestHandler
+  readonly #middleware: () => Handler
 
   constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
     const { name } = settings
@@ -112,12 +112,12 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     this.#middleware = activityMiddleware(settings, views.count, logger)
   }
 
-  middleware(): RequestHandler {
+  middleware(): Handler {
     assertCalled(this, 'activity.middleware')
     return this.#middleware()
   }
 
-  router(options?: ActivityRouterOptions): Router {
+  router(options?: ActivityRouterOptions): Handler {
     assertCalled(this, 'activity.router')
     this.#engine.connections.check()
     return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds, options)
@@ -184,7 +184,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return this.#engine.connections.run(() => this.#live())
   }
 
-  dashboard(options: DashboardOptions = {}): Router {
+  dashboard(options: DashboardOptions = {}): Handler {
     assertCalled(this, 'activity.dashboard')
     this.#engine.connections.check()
     const source: DashboardSource = {

@@ -1,5 +1,6 @@
 /** The headers of every answer of the dashboard, its refusals among them. */
-import type { Response } from '../page-views/express.js'
+import type { ServerResponse } from 'node:http'
+import { setAll } from '../page-views/answers.js'
 
 const POLICY = [
   "default-src 'none'",
@@ -24,6 +25,9 @@ const HEADERS = {
 }
 
 /** Sets them, with how long the answer may be kept. They take the place of the site's own. */
-export function setHeaders(res: Response, cacheControl: 'no-store' | 'private, no-cache'): void {
-  res.set({ ...HEADERS, 'Cache-Control': cacheControl })
+export function setHeaders(
+  res: ServerResponse,
+  cacheControl: 'no-store' | 'private, no-cache',
+): void {
+  setAll(res, { ...HEADERS, 'Cache-Control': cacheControl })
 }

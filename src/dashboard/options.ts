@@ -1,4 +1,5 @@
 import type { Request } from '../page-views/express.js'
+import { mountPathOf } from '../page-views/router.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { DashboardHits } from './source.js'
 
@@ -14,6 +15,11 @@ export interface DashboardOptions {
   authorize?: Authorize | undefined
   /** Hits whose most viewed items the dashboard shows. @default none */
   hits?: readonly DashboardHits[] | undefined
+  /**
+   * Path that the dashboard lies at, for servers that leave it in `req.url`, as `node:http` and
+   * Fastify do: `/admin/activity`. @default '', because Express takes it away
+   */
+  mountPath?: string | undefined
 }
 
 /** Says whether a request may see the dashboard. */
@@ -22,13 +28,14 @@ export type Authorize = (req: Request) => boolean | Promise<boolean>
 export interface DashboardSettings {
   readonly authorize: Authorize | undefined
   readonly hits: readonly DashboardHits[]
+  readonly mountPath: string
 }
 
 const MAX_HITS = 20
 
 /** @throws TypeError naming the option that is wrong, its value and what is allowed */
 export function dashboardSettings(options: DashboardOptions): DashboardSettings {
-  onlyKnown('dashboard', options, ['authorize', 'hits'])
+  onlyKnown('dashboard', options, ['authorize', 'hits', 'mountPath'])
   return {
     authorize: optionalFunction(
       'authorize',
@@ -36,6 +43,7 @@ export function dashboardSettings(options: DashboardOptions): DashboardSettings 
       'a function of the request that returns true or false, or a promise of one',
     ),
     hits: hitsOf(options.hits),
+    mountPath: mountPathOf(options.mountPath ?? ''),
   }
 }
 

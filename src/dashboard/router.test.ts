@@ -316,12 +316,12 @@ for (const [name, express] of expresses) {
       assert.deepEqual(log.lines, [])
     })
 
-    test('HEAD works, and asks nothing for files; all else is left to the site', async () => {
+    test('HEAD asks nothing for files; other methods are refused, other paths left to the site', async () => {
       const { app, get, source } = site()
       await request(app).head('/admin/activity/').expect(200)
       for (const path of FILES) await request(app).head(`/admin/activity${path}`).expect(200)
       assert.deepEqual(source.asked, [])
-      await request(app).post('/admin/activity/now.json').expect(404)
+      await request(app).post('/admin/activity/now.json').expect(405)
       for (const path of [
         '/other',
         '/page.html',

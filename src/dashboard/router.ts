@@ -4,12 +4,20 @@
  */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import type { NextFunction, Request, Response, Router } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
-import { sendTagged, sendUnavailable, type Tagged } from '../page-views/answers.js'
-import { newRouter } from '../page-views/router.js'
+import {
+  sendJson,
+  sendTagged,
+  sendText,
+  sendUnavailable,
+  type Tagged,
+} from '../page-views/answers.js'
+import type { Request } from '../page-views/express.js'
+import { type Handler, type Received, targetOf } from '../page-views/handler.js'
+import { type Answer, type Route, router } from '../page-views/router.js'
 import { asset, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
 import { type Download, historyDownload, topDownload } from './downloads.js'
@@ -29,8 +37,6 @@ const LEDGER_MS = 5_000
 const HITS_MS = 10_000
 const HITS_SHOWN = 10
 
-type Handler = (req: Request, res: Response) => void | Promise<void>
-
 /**
  * The dashboard of `source`, for any mount path.
  *
@@ -41,7 +47,7 @@ export function dashboardRouter(
   options: DashboardOptions,
   logger: BurstLogger,
   clock: Clock = systemClock,
-): Router {
+): Handler {
   const settings = dashboardSettings(options)
   const verdictOn = gate(settings.authorize, logger, clock)
   const refused = asset('refused.html')
@@ -86,7 +92,7 @@ export function dashboardRouter(
     ),
   )
 
-  const routes = new Map<string, Handler>()
+  const routes = new Map<string, Answer>()
   for (const [path, file] of servedAssets()) {
     routes.set(path, (req, res) => {
       if (path === '/' && redirected(req, res)) return
@@ -97,7 +103,7 @@ export function dashboardRouter(
   routes.set('/now.json', async (_req, res) => {
     const [panels, books] = await Promise.all([now(), ledger()])
     const shown = { ...panels, ledger: books }
-    sendJson(res, {
+    sendPanel(res, {
       name: source.name,
       dimensions: source.dimensions,
       time: time(),
@@ -105,32 +111,41 @@ export function dashboardRouter(
       ...shown,
     })
   })
-  routes.set('/hits.json', async (_req, res) => sendJson(res, await hits()))
+  routes.set('/hits.json', async (_req, res) => sendPanel(res, await hits()))
   routes.set('/history.json', async (req, res) => {
-    const range = historyQuery(req.url, clock.now())
+    const range = historyQuery(req.url ?? '/', clock.now())
     sendFigures(res, await figures('history', () => source.history(range)))
   })
   routes.set('/top.json', async (req, res) => {
-    const { dimension, ...range } = topQuery(req.url, clock.now(), source.dimensions)
+    const { dimension, ...range } = topQuery(req.url ?? '/', clock.now(), source.dimensions)
     sendFigures(res, await figures('top', () => source.top(dimension, range)))
   })
   routes.set('/history.csv', (req, res) =>
-    sendDownload(req, res, historyDownload(source, historyQuery(req.url, clock.now()))),
+    sendDownload(req, res, historyDownload(source, historyQuery(req.url ?? '/', clock.now()))),
   )
   routes.set('/top.csv', (req, res) =>
-    sendDownload(req, res, topDownload(source, topQuery(req.url, clock.now(), source.dimensions))),
+    sendDownload(
+      req,
+      res,
+      topDownload(source, topQuery(req.url ?? '/', clock.now(), source.dimensions)),
+    ),
   )
 
   /** Streams a file. The first piece decides between 200 and 503; a later failure cuts it off. */
-  async function sendDownload(req: Request, res: Response, download: Download): Promise<void> {
+  async function sendDownload(
+    req: IncomingMessage,
+    res: ServerResponse,
+    download: Download,
+  ): Promise<void> {
     const { fileName, text } = download
     const first =
       req.method === 'HEAD' ? { value: undefined } : await figures('csv', () => text.next())
     if (!first) return sendFigures(res, null)
     if (res.headersSent) return
     setHeaders(res, 'no-store')
-    res.set('Content-Disposition', `attachment; filename="${fileName}"`)
-    res.type('text/csv; charset=utf-8')
+    res.setHeader('Content-Disposition', `attachment; filename="${fileName}"`)
+    res.setHeader('Content-Type', 'text/csv; charset=utf-8')
+    res.statusCode = 200
     if (first.value === undefined) return void res.end()
     try {
       await pipeline(Readable.from(continued(first.value, text)), res)
@@ -144,29 +159,32 @@ export function dashboardRouter(
     }
   }
 
-  async function answer(path: string, handler: Handler, req: Request, res: Response) {
-    const verdict = await verdictOn(req)
+  async function answer(path: string, panel: Answer, ...[req, res, next]: Parameters<Answer>) {
+    // Typed as Express's for the site's own function.
+    const verdict = await verdictOn(req as Request)
     // A timeout of the site's own may have answered meanwhile.
     if (res.headersSent) return
     if (verdict !== 'allowed') return refuse(res, path, verdict === 'refused' ? refused : notSetUp)
     try {
-      await handler(req, res)
+      await panel(req, res, next)
     } catch (error) {
       if (!(error instanceof QueryError)) throw error
       // A query is checked before anything is awaited, so nothing has been sent yet.
       const { parameter, value, allowed } = error
       setHeaders(res, 'no-store')
-      res.status(400).json({ error: error.message, parameter, value, allowed })
+      sendJson(res, { error: error.message, parameter, value, allowed }, 400)
     }
   }
 
-  const router = newRouter({ strict: true })
-  for (const [path, handler] of routes) {
-    router.get(path, (req: Request, res: Response, next: NextFunction) => {
-      answer(path, handler, req, res).catch(next)
-    })
-  }
-  return router
+  return router(
+    settings.mountPath,
+    new Map<string, Route>(
+      Array.from(routes, ([path, panel]) => [
+        path,
+        { GET: (...asked) => answer(path, panel, ...asked) },
+      ]),
+    ),
+  )
 }
 
 /** What is wrong with figures for which the source gives no reason, and what to do. */
@@ -191,30 +209,32 @@ function troubleOf({
  * Redirects the mount path to itself with a slash, because the page names its files relatively. The
  * target is relative, too: a proxy may have taken a part of the path away.
  */
-function redirected(req: Request, res: Response): boolean {
-  const [path = '', query] = req.originalUrl.split(/\?(.*)/s)
+function redirected(req: Received, res: ServerResponse): boolean {
+  const [path = '', query] = targetOf(req).split(/\?(.*)/s)
   if (path.endsWith('/')) return false
   setHeaders(res, 'no-store')
   const last = path.slice(path.lastIndexOf('/') + 1)
-  res.redirect(`./${last}/${query === undefined ? '' : `?${query}`}`)
+  const target = `./${last}/${query === undefined ? '' : `?${query}`}`
+  // What a header cannot hold, though a client may have sent it.
+  res.setHeader('Location', target.replace(/[^!-~]/g, encodeURIComponent))
+  sendText(res, 'text/plain; charset=utf-8', 'The page is at the path with a slash.', 302)
   return true
 }
 
-function refuse(res: Response, path: string, page: Tagged): void {
+function refuse(res: ServerResponse, path: string, page: Tagged): void {
   setHeaders(res, 'no-store')
-  res.status(403)
-  if (path === '/') res.type(page.type).send(page.body)
-  else res.json({ error: 'This request may not see the dashboard' })
+  if (path === '/') sendText(res, page.type, page.body, 403)
+  else sendJson(res, { error: 'This request may not see the dashboard' }, 403)
 }
 
-function sendJson(res: Response, value: unknown): void {
+function sendPanel(res: ServerResponse, value: unknown): void {
   if (res.headersSent) return
   setHeaders(res, 'no-store')
-  res.json(value)
+  sendJson(res, value)
 }
 
-function sendFigures(res: Response, value: unknown): void {
-  if (value !== null) return sendJson(res, value)
+function sendFigures(res: ServerResponse, value: unknown): void {
+  if (value !== null) return sendPanel(res, value)
   if (res.headersSent) return
   setHeaders(res, 'no-store')
   sendUnavailable(res, 'There are no figures at the moment')

@@ -1,4 +1,4 @@
-import type { RequestHandler, Router } from '../page-views/express.js'
+import type { Handler } from '../page-views/handler.js'
 import type { Moment, Period } from '../support/periods.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import type { Recorder } from '../wide-cache/recorder.js'
@@ -61,7 +61,7 @@ export interface Hits extends Recorder {
    *
    * @throws TypeError naming the option that is wrong
    */
-  middleware(options: HitsMiddlewareOptions): RequestHandler
+  middleware(options: HitsMiddlewareOptions): Handler
   /**
    * `GET /<item>.svg` a badge with the count of an item, `GET /<item>.json` the count as JSON, for
    * the items that the option `allow` names: `app.use('/hits', hits.router({ allow: ['home'] }))`.
@@ -72,7 +72,7 @@ export interface Hits extends Recorder {
    * @example
    * app.use('/hits', hits.router({ allow: (item) => item.startsWith('public-'), label: 'reads' }))
    */
-  router(options: HitsRouterOptions): Router
+  router(options: HitsRouterOptions): Handler
   /**
    * The hits of an item that have come to SQL; 0 for one that has none. @throws TypeError,
    * DatabaseError

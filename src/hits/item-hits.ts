@@ -1,6 +1,6 @@
 import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
-import type { RequestHandler, Router } from '../page-views/express.js'
+import type { Handler } from '../page-views/handler.js'
 import { Views } from '../page-views/views.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
@@ -128,7 +128,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     this.#count(item, identity, undefined)
   }
 
-  middleware(options: HitsMiddlewareOptions): RequestHandler {
+  middleware(options: HitsMiddlewareOptions): Handler {
     assertCalled(this, 'hits.middleware')
     return hitsMiddleware(
       options,
@@ -138,7 +138,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     )
   }
 
-  router(options: HitsRouterOptions): Router {
+  router(options: HitsRouterOptions): Handler {
     assertCalled(this, 'hits.router')
     this.#engine.connections.check()
     return hitsRouter(options, (items) => this.counts(items), this.#engine.environment.clock)

@@ -1,8 +1,10 @@
 import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
-import type { Request, RequestHandler, Response } from '../page-views/express.js'
+import type { Request, Response } from '../page-views/express.js'
+import type { Handler } from '../page-views/handler.js'
 import { Guard, identityOf, describe } from '../visitors/guard.js'
 import { type Count, pageViews } from '../page-views/middleware.js'
+import { Visitors } from '../page-views/visitors.js'
 import type { HitsSettings } from './options.js'
 
 /**
@@ -50,7 +52,7 @@ export function hitsMiddleware(
   { bots, privacySignals }: Pick<HitsSettings, 'bots' | 'privacySignals'>,
   count: Count<string>,
   logger: BurstLogger,
-): RequestHandler {
+): Handler {
   onlyKnown('hits.middleware', options, ['item', 'viewer', 'owner'])
   const { item } = options
   if (typeof item !== 'function') {
@@ -128,10 +130,11 @@ export function hitsMiddleware(
 
   return pageViews(
     {
-      bots,
-      privacySignals,
       skip: undefined,
-      visitor: viewer && { option: 'viewer', of: viewer },
+      visitors: new Visitors(
+        { visitor: viewer && { option: 'viewer', of: viewer }, bots, privacySignals },
+        logger,
+      ),
       subject: itemOf,
       isOwn,
       callsBack: true,

@@ -1,8 +1,9 @@
+import type { ServerResponse } from 'node:http'
 import type { Clock } from '../support/clock.js'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
-import type { Request, Response, Router } from '../page-views/express.js'
-import { sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
-import { newRouter } from '../page-views/router.js'
+import { JSON_TYPE, sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
+import type { Handler } from '../page-views/handler.js'
+import { below, mountPathOf } from '../page-views/router.js'
 import { badgeOf } from './badge.js'
 import { BatchedCounts } from './batched-counts.js'
 import { isItem } from './hit.js'
@@ -18,6 +19,11 @@ export interface HitsRouterOptions {
   label?: string | undefined
   /** Seconds that a count is used again, here and in browsers: 1 to 86,400. @default 60 */
   cacheSeconds?: number | undefined
+  /**
+   * Path that the router lies at, for servers that leave it in `req.url`, as `node:http` and Fastify
+   * do: `/hits`. @default '', because Express takes it away
+   */
+  mountPath?: string | undefined
 }
 
 const MAX_LABEL = 50
@@ -39,31 +45,30 @@ export function hitsRouter(
   options: HitsRouterOptions,
   counts: (items: readonly string[]) => Promise<ReadonlyMap<string, number>>,
   clock: Clock,
-): Router {
-  onlyKnown('hits.router', options, ['allow', 'label', 'cacheSeconds'])
-  const { allow, label = 'views', cacheSeconds = DEFAULT_CACHE_SECONDS } = given(options)
+): Handler {
+  onlyKnown('hits.router', options, ['allow', 'label', 'cacheSeconds', 'mountPath'])
+  const {
+    allow,
+    label = 'views',
+    cacheSeconds = DEFAULT_CACHE_SECONDS,
+    mountPath = '',
+  } = given(options)
   const allows = allowsOf(allow)
   const text = labelOf(label)
   const seconds = integer('cacheSeconds', cacheSeconds, 1, MAX_CACHE_SECONDS, 'seconds')
   const batched = new BatchedCounts(counts, clock, seconds * 1000)
-  const router = newRouter()
-
-  // Not a route: of what is no item, such as broken percent-encoding, the site is to say so.
-  router.use((req, res, next) => {
-    const asked = askedOf(req)
-    if (!asked) return next()
-    const answer = async (): Promise<void> => {
-      // Through a promise, so that a function that throws is one that rejects.
-      if (!(await allows(asked.item))) return next()
-      const hits = await batched.read(asked.item).catch(() => undefined)
+  return below(mountPathOf(mountPath), (path, method) => {
+    const asked = method === 'GET' ? askedOf(path) : undefined
+    if (!asked) return undefined
+    const { item, type } = asked
+    return async (_req, res, next) => {
+      if (!(await allows(item))) return next()
+      const hits = await batched.read(item).catch(() => undefined)
       if (hits === undefined) return sendUnavailable(res, 'The counts cannot be read now')
-      const { item, type } = asked
-      if (type === 'svg') send(res, 'image/svg+xml', badgeOf(text, hits), seconds)
-      else send(res, 'application/json', JSON.stringify({ item, hits }), seconds)
+      if (type === 'svg') send(res, 'image/svg+xml; charset=utf-8', badgeOf(text, hits), seconds)
+      else send(res, JSON_TYPE, JSON.stringify({ item, hits }), seconds)
     }
-    answer().catch(next)
   })
-  return router
 }
 
 function allowsOf(allow: unknown): (item: string) => boolean | Promise<boolean> {
@@ -88,8 +93,8 @@ interface Asked {
   readonly type: string
 }
 
-function askedOf({ method, path }: Request): Asked | undefined {
-  if (method !== 'GET' && method !== 'HEAD') return undefined
+/** Of what is no item, such as broken percent-encoding, the site is to say so. */
+function askedOf(path: string): Asked | undefined {
   const [, encoded, type] = PATH.exec(path) ?? []
   if (encoded === undefined || type === undefined) return undefined
   try {
@@ -100,7 +105,7 @@ function askedOf({ method, path }: Request): Asked | undefined {
   }
 }
 
-function send(res: Response, type: string, body: string, seconds: number): void {
+function send(res: ServerResponse, type: string, body: string, seconds: number): void {
   sendTagged(res, tagged(body, type), {
     'Cache-Control': `public, max-age=${seconds}`,
     'Content-Security-Policy': BADGE_POLICY,

@@ -1,49 +1,80 @@
 import assert from 'node:assert/strict'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
-import type { Response } from './express.js'
-import { sendTagged, sendUnavailable, tagged } from './answers.js'
+import request from 'supertest'
+import { sendJson, sendTagged, sendText, sendUnavailable, tagged } from './answers.js'
 
-/** Notes what is sent; `headersSent` as given. */
-function recorder(headersSent: boolean): { res: Response; sent: unknown[] } {
-  const sent: unknown[] = []
-  const note =
-    (what: string) =>
-    (value: unknown): Response => {
-      sent.push([what, value])
-      return res
-    }
-  const parts = ['set', 'type', 'send', 'status', 'json'].map((what) => [what, note(what)] as const)
-  const res = { headersSent, ...Object.fromEntries(parts) } as unknown as Response
-  return { res, sent }
+const answering = (answer: (res: ServerResponse) => void) =>
+  request((_req: unknown, res: ServerResponse) => {
+    // As Koa leaves it.
+    res.statusCode = 404
+    answer(res)
+  })
+
+const page = tagged('{"é":1}', 'application/json')
+
+test('an answer has the ETag of its body, and the same body has the same', async () => {
+  assert.match(page.tag, /^"[\w-]{22}"$/)
+  assert.deepEqual(tagged('{"é":1}', 'application/json'), page)
+  assert.notEqual(tagged('[]', 'application/json').tag, page.tag)
+  await answering((res) => sendTagged(res, page, { 'Cache-Control': 'no-cache' }))
+    .get('/')
+    .expect(200, { é: 1 })
+    .expect('Content-Type', 'application/json')
+    .expect('Content-Length', '8')
+    .expect('X-Content-Type-Options', 'nosniff')
+    .expect('Cache-Control', 'no-cache')
+    .expect('ETag', page.tag)
+})
+
+test('the same to HEAD, without the body', async () => {
+  const { text } = await answering((res) => sendTagged(res, page))
+    .head('/')
+    .expect(200)
+    .expect('Content-Length', '8')
+  assert.equal(text, undefined)
+})
+
+for (const [named, status] of [
+  [page.tag, 304],
+  [`W/${page.tag}`, 304],
+  [`"other", ${page.tag}`, 304],
+  ['*', 304],
+  ['"other"', 200],
+  [page.tag.slice(0, -1), 200],
+  ['', 200],
+] as const) {
+  test(`If-None-Match: ${named} is answered with ${status}`, async () => {
+    const { headers } = await answering((res) => sendTagged(res, page))
+      .get('/')
+      .set('If-None-Match', named)
+      .expect(status)
+    assert.equal(headers['etag'], page.tag)
+    assert.equal(headers['content-type'], status === 304 ? undefined : 'application/json')
+  })
 }
 
-test('an answer has the ETag of its body, and the same body has the same', () => {
-  const { res, sent } = recorder(false)
-  const page = tagged('{}', 'json')
-  assert.match(page.tag, /^"[\w-]{22}"$/)
-  assert.deepEqual(tagged('{}', 'json'), page)
-  assert.notEqual(tagged('[]', 'json').tag, page.tag)
-  sendTagged(res, page, { 'Cache-Control': 'no-cache' })
-  assert.deepEqual(sent, [
-    ['set', { 'X-Content-Type-Options': 'nosniff', 'Cache-Control': 'no-cache', ETag: page.tag }],
-    ['type', 'json'],
-    ['send', '{}'],
-  ])
+test('an answer 503 is not kept, and says when to ask again', async () => {
+  await answering((res) => sendUnavailable(res, 'Nothing yet'))
+    .get('/')
+    .expect(503, { error: 'Nothing yet' })
+    .expect('Cache-Control', 'no-store')
+    .expect('Retry-After', '5')
 })
 
-test('an answer 503 is not kept, and says when to ask again', () => {
-  const { res, sent } = recorder(false)
-  sendUnavailable(res, 'Nothing yet')
-  assert.deepEqual(sent, [
-    ['set', { 'Cache-Control': 'no-store', 'Retry-After': '5' }],
-    ['status', 503],
-    ['json', { error: 'Nothing yet' }],
-  ])
-})
-
-test('nothing is written where the site has answered meanwhile', () => {
-  const { res, sent } = recorder(true)
-  sendTagged(res, tagged('{}', 'json'))
-  sendUnavailable(res, 'Nothing yet')
-  assert.deepEqual(sent, [])
+test('nothing is written where the site has answered meanwhile', async () => {
+  for (const late of [
+    (res: ServerResponse) => sendTagged(res, page),
+    (res: ServerResponse) => sendUnavailable(res, 'Nothing yet'),
+    (res: ServerResponse) => sendJson(res, {}),
+    (res: ServerResponse) => sendText(res, 'text/plain', 'late'),
+  ]) {
+    await answering((res) => {
+      res.statusCode = 504
+      res.end('too late')
+      late(res)
+    })
+      .get('/')
+      .expect(504, 'too late')
+  }
 })

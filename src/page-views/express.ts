@@ -8,10 +8,6 @@
 type ExpressRequest = import('express').Request
 /** @ts-ignore Without `@types/express` this is `any`. */
 type ExpressResponse = import('express').Response
-/** @ts-ignore Without `@types/express` this is `any`. */
-type ExpressHandler = import('express').RequestHandler
-/** @ts-ignore Without `@types/express` this is `any`. */
-type ExpressRouter = import('express').Router
 
 /**
  * `req.user` and `req.session` of sites that have not declared them. They are `any`, since nothing
@@ -23,12 +19,10 @@ type Undeclared<Name extends string> = Name extends keyof ExpressRequest
   : { [name in Name]?: any }
 
 /**
- * A request as callbacks see it: that of Express, with the parameters of any route. A parameter is
+ * A request as callbacks see it: that of Express, whatever framework it comes from, with the parameters of any route. A parameter is
  * `any`, since it is a text in Express 4, and a text, or a list of texts for a wildcard, in Express
  * 5: with the union, `item: (req) => req.params.id` would not compile.
  */
 export type Request = ExpressRequest & { params: { [name: string]: any } } & Undeclared<'user'> &
   Undeclared<'session'>
 export type Response = ExpressResponse
-export type RequestHandler = ExpressHandler
-export type Router = ExpressRouter

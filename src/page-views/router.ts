@@ -1,13 +1,80 @@
-// Not by its name: bundles often declare a `createRequire` of their own.
-import modules from 'node:module'
-import type { RouterOptions } from 'express'
-import type { Router } from './express.js'
+/** Routes of the package: a few exact paths on `node:http`, whatever framework the site has. */
+import { wrongType, wrongValue } from '../support/options.js'
+import { sendJson } from './answers.js'
+import type { Handler, Next, Received } from './handler.js'
+import { pathOf } from './path.js'
+import type { ServerResponse } from 'node:http'
+
+/** Answers a request. What it throws, or rejects with, goes to the site's error handler. */
+export type Answer = (req: Received, res: ServerResponse, next: Next) => void | Promise<void>
+
+/** The answers of a path, by the method of the request. `HEAD` is answered as `GET`. */
+export interface Route {
+  readonly GET?: Answer
+  readonly POST?: Answer
+}
+
+/** Answers the paths of `routes`, and other methods than theirs with 405. */
+export function router(mountPath: string, routes: ReadonlyMap<string, Route>): Handler {
+  return below(mountPath, (path, method) => {
+    const route = routes.get(path)
+    if (!route) return undefined
+    return (method === 'GET' || method === 'POST' ? route[method] : undefined) ?? refusal(route)
+  })
+}
 
 /**
- * A router of the site's Express, which is loaded with the first one: collectors and commands have
- * none, and Express takes a third of the time in which the package is loaded with it.
+ * Answers the requests that `find` has an answer for. Others go on to the site's next handler;
+ * where there is none, they get 404. `find` gets the path below the mount, as it was sent, and
+ * `GET` for `HEAD`.
  */
-export function newRouter(options?: RouterOptions): Router {
-  const express: typeof import('express') = modules.createRequire(import.meta.url)('express')
-  return express.Router(options)
+export function below(
+  mountPath: string,
+  find: (path: string, method: string | undefined) => Answer | undefined,
+): Handler {
+  return (req, res, next = ending(res)) => {
+    const path = pathBelow(mountPath, req.url ?? '/')
+    const method = req.method === 'HEAD' ? 'GET' : req.method
+    const answer = path === undefined ? undefined : find(path, method)
+    if (!answer) return next()
+    // Async, so that one that throws is one that rejects.
+    const answered = async (): Promise<void> => answer(req, res, next)
+    answered().catch(next)
+  }
+}
+
+/** The path of a request's target below the mount; the mount itself is `/`, with or without. */
+function pathBelow(mountPath: string, target: string): string | undefined {
+  const path = pathOf(target)
+  if (path === mountPath) return '/'
+  return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined
+}
+
+function refusal(route: Route): Answer {
+  const allowed = Object.keys(route)
+    .map((method) => (method === 'GET' ? 'GET, HEAD' : method))
+    .join(', ')
+  return (_req, res) => {
+    res.setHeader('Allow', allowed)
+    sendJson(res, { error: `Only ${allowed} can be asked for here` }, 405)
+  }
+}
+
+/** Stands in for the next handler of a site that has none. */
+function ending(res: ServerResponse): Next {
+  return (error) => {
+    if (error === undefined) sendJson(res, { error: 'There is nothing here' }, 404)
+    else if (res.headersSent) res.destroy()
+    else sendJson(res, { error: 'This request has failed' }, 500)
+  }
+}
+
+/** @throws TypeError, RangeError for what is no path, or ends with a slash */
+export function mountPathOf(mountPath: unknown): string {
+  const allowed = 'a path that begins with "/" and does not end with one, such as "/activity"'
+  if (typeof mountPath !== 'string') throw wrongType('mountPath', mountPath, allowed)
+  if (mountPath !== '' && !/^\/(?:[^?#]*[^?#/])$/.test(mountPath)) {
+    throw wrongValue('mountPath', mountPath, allowed)
+  }
+  return mountPath
 }

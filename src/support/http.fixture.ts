@@ -1,6 +1,6 @@
 /** Both versions of Express, servers, and requests to them. */
 import { createRequire } from 'node:module'
-import { createServer, type Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import express5, { type Express } from 'express'
 import { eventually } from './eventually.fixture.js'
@@ -17,7 +17,7 @@ export const BROWSER =
 
 /** Serves `app` on a free port while `use` runs. */
 export async function serving(
-  app: Express,
+  app: RequestListener,
   use: (port: number, server: Server) => Promise<void>,
 ): Promise<void> {
   const server = createServer(app)

@@ -1,4 +1,5 @@
-import type { Request } from '../../page-views/express.js'
+import type { IncomingMessage } from 'node:http'
+import { targetOf } from '../../page-views/handler.js'
 import { readyMade } from './ready-made.js'
 
 /** Characters of a query that are looked at. */
@@ -20,12 +21,13 @@ const ENCODED = /[%+]/
  * await activity.close()
  * ```
  */
-export function campaign(): (req: Request) => string | undefined {
-  return readyMade(({ originalUrl }) => {
-    const queryAt = originalUrl.indexOf('?')
+export function campaign(): (req: IncomingMessage) => string | undefined {
+  return readyMade((req) => {
+    const target = targetOf(req)
+    const queryAt = target.indexOf('?')
     // Nearly every address has none.
-    if (queryAt === -1 || !originalUrl.includes('utm_', queryAt)) return undefined
-    const query = originalUrl.slice(queryAt + 1, queryAt + 1 + MAX_LOOKED_AT)
+    if (queryAt === -1 || !target.includes('utm_', queryAt)) return undefined
+    const query = target.slice(queryAt + 1, queryAt + 1 + MAX_LOOKED_AT)
     const source = parameter(query, 'utm_source=')
     const medium = parameter(query, 'utm_medium=')
     const name = parameter(query, 'utm_campaign=')

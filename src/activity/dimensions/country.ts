@@ -1,5 +1,5 @@
+import type { IncomingMessage } from 'node:http'
 import { wrongType, wrongValue } from '../../support/options.js'
-import type { Request } from '../../page-views/express.js'
 import { readyMade } from './ready-made.js'
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/
@@ -24,7 +24,7 @@ const UNKNOWN = 'XX'
  * await activity.close()
  * ```
  */
-export function country(header: string): (req: Request) => string | undefined {
+export function country(header: string): (req: IncomingMessage) => string | undefined {
   const allowed = 'the name of a header, such as cf-ipcountry'
   if (typeof header !== 'string') throw wrongType('header', header, allowed)
   if (!HEADER_NAME.test(header)) throw wrongValue('header', header, allowed)

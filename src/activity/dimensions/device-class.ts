@@ -1,4 +1,4 @@
-import type { Request } from '../../page-views/express.js'
+import type { IncomingMessage } from 'node:http'
 import { Memo } from '../../page-views/memo.js'
 import { readyMade } from './ready-made.js'
 
@@ -25,7 +25,9 @@ const PHONE = /\b(?:Mobi|Mobile|iPhone|iPod|Phone)\b|\bOpera Mini\b/
  * await activity.close()
  * ```
  */
-export function deviceClass(): (req: Request) => 'phone' | 'tablet' | 'desktop' | undefined {
+export function deviceClass(): (
+  req: IncomingMessage,
+) => 'phone' | 'tablet' | 'desktop' | undefined {
   const classes = new Memo(REMEMBERED, classOf)
   return readyMade(({ headers }) => {
     const isMobile = headers['sec-ch-ua-mobile']

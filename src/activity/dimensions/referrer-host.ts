@@ -1,5 +1,6 @@
+import type { IncomingMessage } from 'node:http'
 import { onlyKnown, wrongType } from '../../support/options.js'
-import type { Request } from '../../page-views/express.js'
+import type { Received } from '../../page-views/handler.js'
 import { readyMade } from './ready-made.js'
 
 /** Options of {@link referrerHost}. */
@@ -31,7 +32,7 @@ const MAX_LOOKED_AT = 512
  */
 export function referrerHost(
   options: ReferrerHostOptions = {},
-): (req: Request) => string | undefined {
+): (req: IncomingMessage) => string | undefined {
   onlyKnown('referrerHost', options, ['ownHosts'])
   const { ownHosts = [] } = options
   if (!Array.isArray(ownHosts) || !ownHosts.every((host) => typeof host === 'string')) {
@@ -46,10 +47,15 @@ export function referrerHost(
   })
 }
 
-/** Computes `req.hostname`. Express looks up settings for it, which takes longer than the rest. */
-function hostOf(req: Request): string | undefined {
+/**
+ * Computes `req.hostname`. Express looks up settings for it, which takes longer than the rest; other
+ * servers may not have it.
+ */
+function hostOf(req: Received): string | undefined {
   const { host, 'x-forwarded-host': forwardedHost } = req.headers
-  if (host === undefined || forwardedHost !== undefined) return req.hostname
+  if (host === undefined) return req.hostname
+  const said = forwardedHost === undefined ? undefined : req.hostname
+  if (said !== undefined) return said
   const portAt = host.indexOf(':', host.startsWith('[') ? host.indexOf(']') : 0)
   return portAt === -1 ? host : host.slice(0, portAt)
 }

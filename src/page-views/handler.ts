@@ -1,0 +1,25 @@
+/** Requests, and what handles them: those of `node:http`, which every framework on it takes. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+
+/** Hands a request on: to the next handler, or with an error to the site's error handler. */
+export type Next = (error?: unknown) => void
+
+/** Handles a request of `node:http`: for `app.use()` of Express, and for any other server. */
+export type Handler = (req: IncomingMessage, res: ServerResponse, next?: Next) => void
+
+/** A request, with what frameworks add to it. */
+export type Received = IncomingMessage & {
+  /** The target that the client has asked for, where a framework rewrites `url`. */
+  readonly originalUrl?: string | undefined
+  /** The address of the client. */
+  readonly ip?: string | undefined
+  /** The host that the client has asked for. */
+  readonly hostname?: string | undefined
+  /** The application, in Express. */
+  readonly app?: { get(setting: string): unknown } | undefined
+}
+
+/** The target that the client has asked for, with its query. */
+export function targetOf(req: Received): string {
+  return req.originalUrl ?? req.url ?? '/'
+}
