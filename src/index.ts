@@ -6,7 +6,7 @@
 // First, so that a bundle is refused before anything else of it can fail.
 import './support/package-file.js'
 
-export type { Activity, RecordedVisit } from './activity/activity.js'
+export type { Activity, RecordedView, RecordedVisit } from './activity/activity.js'
 export { createActivity } from './activity/site-activity.js'
 export type { ActivityCertificate, CertifiedLedger } from './activity/certificate.js'
 export { campaign } from './activity/dimensions/campaign.js'

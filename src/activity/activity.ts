@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { DashboardOptions } from '../dashboard/options.js'
 import type { Handler } from '../page-views/handler.js'
 import type { Recorder } from '../wide-cache/recorder.js'
@@ -25,6 +26,15 @@ export interface RecordedVisit {
   at?: number | Date | undefined
 }
 
+/** A view of a page that `record` takes with the request that tells of it. */
+export interface RecordedView {
+  /**
+   * Page that was viewed, cut at 1,024 bytes.
+   * @default what the option `page` says, else the path of the request
+   */
+  page?: string | undefined
+}
+
 /** The visits of a site, and the figures of its last minutes. */
 export interface Activity extends Recorder {
   /** Counts page views; put it before the routes: `app.use(activity.middleware())`. */
@@ -41,6 +51,19 @@ export interface Activity extends Recorder {
    * argument the part that is right counts, and the log says so.
    */
   record(visit: RecordedVisit): void
+  /**
+   * Counts a page view that a request tells of, such as that of an API route: with the visitor and
+   * the values of dimensions that the middleware would find in it, and not where the middleware
+   * would leave out a bot or somebody who asks for privacy. The option `skip` is not asked. Never
+   * throws and never waits.
+   *
+   * @example
+   * app.post('/api/views', (req, res) => {
+   *   activity.record(req, { page: '/threads/7' })
+   *   res.sendStatus(204)
+   * })
+   */
+  record(req: IncomingMessage, view?: RecordedView): void
   /**
    * The figures, at most `statsTtlSeconds` old; the last good ones while SQL is away. However many
    * callers and processes ask, SQL is asked once in that time.

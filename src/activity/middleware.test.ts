@@ -15,7 +15,7 @@ import { country } from './dimensions/country.js'
 import { deviceClass } from './dimensions/device-class.js'
 import { packedPairs, unpackPair } from './packed-dimensions.js'
 import { referrerHost } from './dimensions/referrer-host.js'
-import { activityMiddleware } from './middleware.js'
+import { requestViews } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 
@@ -33,7 +33,7 @@ function tracker(options: ActivityOptions = {}): {
   const counted: Counted[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, () => performance.now())
-  const middleware = activityMiddleware(
+  const { middleware } = requestViews(
     activitySettings({ collect: false, ...options }),
     ({ page, dimensions }, identity, userAgent) =>
       counted.push({

@@ -1,10 +1,11 @@
+import type { IncomingMessage } from 'node:http'
 import type { BurstLogger } from '../support/logger.js'
 import type { Request } from '../page-views/express.js'
-import type { Handler } from '../page-views/handler.js'
+import { type Handler, targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
-import { type Count, pageViews } from '../page-views/middleware.js'
+import { pageViews } from '../page-views/middleware.js'
 import { pathOf } from '../page-views/path.js'
-import { Visitors } from '../page-views/visitors.js'
+import { type Count, Visitors } from '../page-views/visitors.js'
 import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
@@ -17,18 +18,26 @@ export interface ViewedPage {
   readonly dimensions: string | undefined
 }
 
+/** How requests become page views. */
+export interface RequestViews {
+  /** The middleware: the page is what the option `page` says, else the path. */
+  readonly middleware: () => Handler
+  /** Counts a view that a request tells of, of `page` if that is given. */
+  readonly record: (req: IncomingMessage, page: string | undefined) => void
+}
+
 /**
- * Makes the middleware that counts page views, each with the page that the option `page` or its
- * path says, and with its values of the option `dimensions`.
+ * Makes the middleware and `record(req)`, which share the rules of who the visitor is, and ask for
+ * the values of the option `dimensions`.
  */
-export function activityMiddleware(
+export function requestViews(
   settings: Pick<
     ActivitySettings,
     'skip' | 'visitor' | 'page' | 'dimensions' | 'bots' | 'privacySignals'
   >,
   count: Count<ViewedPage>,
   logger: BurstLogger,
-): () => Handler {
+): RequestViews {
   const { skip, page, visitor, dimensions, bots, privacySignals } = settings
   const guard = new Guard(logger)
   const asked = Object.values(dimensions)
@@ -41,17 +50,28 @@ export function activityMiddleware(
     { visitor: visitor && { option: 'visitor', of: visitor }, bots, privacySignals },
     logger,
   )
-  return pageViews(
+  const viewed = (req: Request, pageName: string | undefined, target: string): ViewedPage => ({
+    page: pageOf(pageName ?? pageOption(req) ?? pathOf(target)),
+    dimensions: values?.(req),
+  })
+  const middleware = pageViews(
     {
       skip,
       visitors,
-      subject: (req, target) => ({
-        page: pageOf(pageOption(req) ?? pathOf(target)),
-        dimensions: values?.(req),
-      }),
+      subject: (req, target) => viewed(req, undefined, target),
       callsBack,
     },
     count,
     logger,
   )
+  return {
+    middleware,
+    record(received, page) {
+      // Typed as Express's for the site's own functions, whatever framework it is.
+      const req = received as Request
+      visitors.record(req, undefined, (identity, userAgent) =>
+        count(viewed(req, page, targetOf(req)), identity, userAgent),
+      )
+    },
+  }
 }

@@ -11,7 +11,7 @@ import { BROWSER, expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { deviceClass } from './dimensions/device-class.js'
-import { activityMiddleware } from './middleware.js'
+import { requestViews } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
 const addressOf = ({ url, originalUrl, baseUrl, path, params }: Request) => ({
@@ -34,7 +34,7 @@ function watching(options: ActivityOptions = {}) {
     visitor: (req) => (seen.visitor.push(addressOf(req)), 'anna'),
     page: (req) => (seen.page.push(addressOf(req)), req.path),
   }
-  const middleware = activityMiddleware(
+  const { middleware } = requestViews(
     activitySettings({ collect: false, ...all, ...options }),
     ({ page }) => pages.push(page),
     new BurstLogger(keptLog(), () => 0),

@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.fixture.js'
 import { BROWSER, expresses, raw, serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
-import { activityMiddleware } from './middleware.js'
+import { requestViews } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
 const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
@@ -187,13 +187,13 @@ async function holds(
   { method = 'GET', headers = {}, answer = status(200), options = {}, hangsUp, counts }: Case,
 ): Promise<void> {
   const counted: (boolean | 'anonymous')[] = []
-  const middleware = activityMiddleware(
+  const { middleware } = requestViews(
     activitySettings({ collect: false, ...options }),
     (_page, identity) => counted.push(identity === undefined ? 'anonymous' : true),
     new BurstLogger(keptLog(), () => 0),
-  )()
+  )
   let closed = false
-  app.use(middleware, (_req, res) => {
+  app.use(middleware(), (_req, res) => {
     res.on('close', () => (closed = true))
     answer(res)
     asked = true

@@ -16,8 +16,9 @@ export interface ActivityRouterOptions {
    */
   cacheControl?: 'public' | 'private' | undefined
   /**
-   * Path that the router lies at, for servers that leave it in `req.url`, as `node:http` and Fastify
-   * do: `/activity`. @default '', because Express takes it away
+   * Path that the router lies at, for servers that leave it in `req.url`, as `node:http` and
+   * Fastify do: `/activity`.
+   * @default '', because Express takes it away
    */
   mountPath?: string | undefined
 }

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import { types } from 'node:util'
 import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
@@ -5,7 +6,7 @@ import type { DashboardOptions } from '../dashboard/options.js'
 import { dashboardRouter } from '../dashboard/router.js'
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
-import type { Handler } from '../page-views/handler.js'
+import { type Handler, isRequest } from '../page-views/handler.js'
 import { Views } from '../page-views/views.js'
 import { HOUR_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -17,7 +18,7 @@ import type { ReadContext } from '../wide-cache/contexts.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
-import type { Activity, RecordedVisit } from './activity.js'
+import type { Activity, RecordedView, RecordedVisit } from './activity.js'
 import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { engineSettings } from './engine-settings.js'
@@ -29,7 +30,7 @@ import {
   type ValueViews,
 } from './history.js'
 import { type LiveActivity, liveView, readLive } from './live.js'
-import { activityMiddleware, type ViewedPage } from './middleware.js'
+import { type RequestViews, requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings } from './options.js'
 import { pageOf } from './page.js'
 import {
@@ -79,7 +80,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   readonly #logger: BurstLogger
   readonly #views: Views<ViewedPage>
   readonly #live: () => Promise<LiveActivity>
-  readonly #middleware: () => Handler
+  readonly #requests: RequestViews
 
   constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
     const { name } = settings
@@ -109,12 +110,12 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     this.#logger = logger
     this.#views = views
     this.#live = liveView(() => this.#stats(), engine)
-    this.#middleware = activityMiddleware(settings, views.count, logger)
+    this.#requests = requestViews(settings, views.count, logger)
   }
 
   middleware(): Handler {
     assertCalled(this, 'activity.middleware')
-    return this.#middleware()
+    return this.#requests.middleware()
   }
 
   router(options?: ActivityRouterOptions): Handler {
@@ -123,7 +124,22 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds, options)
   }
 
-  record(visit: RecordedVisit): void {
+  record(visit: RecordedVisit): void
+  record(req: IncomingMessage, view?: RecordedView): void
+  record(told: RecordedVisit | IncomingMessage, view?: RecordedView): void {
+    if (isRequest(told)) this.#recordRequest(told, fieldOf(view, 'page'))
+    else this.#recordVisit(told)
+  }
+
+  #recordRequest(req: IncomingMessage, page: unknown): void {
+    const isPage = typeof page === 'string' && page !== ''
+    if (!isPage && page !== undefined) {
+      this.#views.refused('page', page, 'a text', 'the visit counts for the page of the request')
+    }
+    this.#requests.record(req, isPage ? page : undefined)
+  }
+
+  #recordVisit(visit: RecordedVisit): void {
     const [visitor, page, at] = [
       fieldOf(visit, 'visitor'),
       fieldOf(visit, 'page'),

@@ -17,7 +17,8 @@ export interface DashboardOptions {
   hits?: readonly DashboardHits[] | undefined
   /**
    * Path that the dashboard lies at, for servers that leave it in `req.url`, as `node:http` and
-   * Fastify do: `/admin/activity`. @default '', because Express takes it away
+   * Fastify do: `/admin/activity`.
+   * @default '', because Express takes it away
    */
   mountPath?: string | undefined
 }

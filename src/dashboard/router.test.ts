@@ -316,7 +316,7 @@ for (const [name, express] of expresses) {
       assert.deepEqual(log.lines, [])
     })
 
-    test('HEAD asks nothing for files; other methods are refused, other paths left to the site', async () => {
+    test('HEAD asks nothing for files; what is no path or method of its own fails', async () => {
       const { app, get, source } = site()
       await request(app).head('/admin/activity/').expect(200)
       for (const path of FILES) await request(app).head(`/admin/activity${path}`).expect(200)

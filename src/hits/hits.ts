@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http'
 import type { Handler } from '../page-views/handler.js'
 import type { Moment, Period } from '../support/periods.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
@@ -10,7 +11,7 @@ import type { HitsRouterOptions } from './router.js'
 export interface HitParties {
   /**
    * Viewer, as a text or a number; only a keyed hash of it leaves the process. Not
-   * given: every hit counts.
+   * given: every hit counts; with a request, the viewer is its IP address and user agent.
    */
   viewer?: string | number | bigint | null | undefined
   /**
@@ -52,6 +53,18 @@ export interface Hits extends Recorder {
    * says so.
    */
   record(item: string, parties?: HitParties): void
+  /**
+   * Counts a view of an item that a request tells of, such as that of an API route. Without a
+   * `viewer` it is by the IP address and the user agent, as in the middleware. Bots do not count,
+   * and the option `privacySignals` holds. Never throws and never waits.
+   *
+   * @example
+   * app.post('/api/threads/:id/views', (req, res) => {
+   *   hits.record(req.params.id, req, { owner: authorOf(req.params.id) })
+   *   res.sendStatus(204)
+   * })
+   */
+  record(item: string, req: IncomingMessage, parties?: HitParties): void
   /**
    * Counts the page views of items, by the same rule as the activity's; docs/activity.md has it as
    * a table. Put it into a route:

@@ -1,7 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
-import type { Handler } from '../page-views/handler.js'
+import type { Request } from '../page-views/express.js'
+import { type Handler, isRequest } from '../page-views/handler.js'
 import { Views } from '../page-views/views.js'
+import { Visitors } from '../page-views/visitors.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
@@ -77,6 +80,8 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   readonly #logger: BurstLogger
   readonly #views: Views<string>
   readonly #map: CountingMap
+  /** Of requests that `record` gets. */
+  readonly #visitors: Visitors
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
     const { name, gridName } = settings
@@ -109,23 +114,21 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     this.#logger = logger
     this.#views = views
     this.#map = map
+    this.#visitors = new Visitors({ ...settings, visitor: undefined }, logger)
   }
 
   get name(): string {
     return this.#settings.name
   }
 
-  record(item: string, parties: HitParties = {}): void {
-    const [viewer, owner] = [fieldOf(parties, 'viewer'), fieldOf(parties, 'owner')]
-    const [identity, author] = [identityOf(viewer), identityOf(owner)]
-    if (identity === undefined && !isNobody(viewer)) {
-      this.#refused('viewer', viewer, 'a text or a number', 'the hit counts without a viewer')
+  record(item: string, parties?: HitParties): void
+  record(item: string, req: IncomingMessage, parties?: HitParties): void
+  record(item: string, told: IncomingMessage | HitParties = {}, parties: HitParties = {}): void {
+    if (isRequest(told)) this.#recordRequest(item, told, parties)
+    else {
+      const viewer = this.#viewerOf(told, 'the hit counts without a viewer')
+      if (!this.#isOwn(told, viewer)) this.#count(item, viewer, undefined)
     }
-    if (owner === true || (identity !== undefined && identity === author)) return
-    if (author === undefined && owner !== false && !isNobody(owner)) {
-      this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
-    }
-    this.#count(item, identity, undefined)
   }
 
   middleware(options: HitsMiddlewareOptions): Handler {
@@ -214,6 +217,34 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       await this.#map.process()
       return report
     })
+  }
+
+  #recordRequest(item: string, req: IncomingMessage, parties: HitParties): void {
+    const viewer = this.#viewerOf(parties, 'the hit counts for the address of the request')
+    if (this.#isOwn(parties, viewer)) return
+    this.#visitors.record(req as Request, viewer, (identity, userAgent) =>
+      this.#count(item, identity, userAgent),
+    )
+  }
+
+  /** The viewer that is given, if it is one. */
+  #viewerOf(parties: HitParties, instead: string): string | undefined {
+    const viewer = fieldOf(parties, 'viewer')
+    const identity = identityOf(viewer)
+    if (identity === undefined && !isNobody(viewer)) {
+      this.#refused('viewer', viewer, 'a text or a number', instead)
+    }
+    return identity
+  }
+
+  #isOwn(parties: HitParties, viewer: string | undefined): boolean {
+    const owner = fieldOf(parties, 'owner')
+    const author = identityOf(owner)
+    if (owner === true || (viewer !== undefined && viewer === author)) return true
+    if (author === undefined && owner !== false && !isNobody(owner)) {
+      this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
+    }
+    return false
   }
 
   #count(item: unknown, identity: string | undefined, userAgent: string | undefined): void {

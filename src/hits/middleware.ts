@@ -3,8 +3,8 @@ import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import type { Handler } from '../page-views/handler.js'
 import { Guard, identityOf, describe } from '../visitors/guard.js'
-import { type Count, pageViews } from '../page-views/middleware.js'
-import { Visitors } from '../page-views/visitors.js'
+import { pageViews } from '../page-views/middleware.js'
+import { type Count, Visitors } from '../page-views/visitors.js'
 import type { HitsSettings } from './options.js'
 
 /**

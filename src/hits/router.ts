@@ -20,8 +20,9 @@ export interface HitsRouterOptions {
   /** Seconds that a count is used again, here and in browsers: 1 to 86,400. @default 60 */
   cacheSeconds?: number | undefined
   /**
-   * Path that the router lies at, for servers that leave it in `req.url`, as `node:http` and Fastify
-   * do: `/hits`. @default '', because Express takes it away
+   * Path that the router lies at, for servers that leave it in `req.url`, as `node:http` and
+   * Fastify do: `/hits`.
+   * @default '', because Express takes it away
    */
   mountPath?: string | undefined
 }

@@ -19,9 +19,10 @@ type Undeclared<Name extends string> = Name extends keyof ExpressRequest
   : { [name in Name]?: any }
 
 /**
- * A request as callbacks see it: that of Express, whatever framework it comes from, with the parameters of any route. A parameter is
- * `any`, since it is a text in Express 4, and a text, or a list of texts for a wildcard, in Express
- * 5: with the union, `item: (req) => req.params.id` would not compile.
+ * A request as callbacks see it: that of Express, with the parameters of any route. On another
+ * server it has only what that server has set. A parameter is `any`, since it is a text in Express
+ * 4, and a text, or a list of texts for a wildcard, in Express 5: with the union,
+ * `item: (req) => req.params.id` would not compile.
  */
 export type Request = ExpressRequest & { params: { [name: string]: any } } & Undeclared<'user'> &
   Undeclared<'session'>

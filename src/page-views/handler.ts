@@ -1,8 +1,9 @@
 /** Requests, and what handles them: those of `node:http`, which every framework on it takes. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { fieldOf } from '../visitors/guard.js'
 
 /** Hands a request on: to the next handler, or with an error to the site's error handler. */
-export type Next = (error?: unknown) => void
+export type Next = (error?: Error) => void
 
 /** Handles a request of `node:http`: for `app.use()` of Express, and for any other server. */
 export type Handler = (req: IncomingMessage, res: ServerResponse, next?: Next) => void
@@ -17,6 +18,13 @@ export type Received = IncomingMessage & {
   readonly hostname?: string | undefined
   /** The application, in Express. */
   readonly app?: { get(setting: string): unknown } | undefined
+}
+
+/** Whether an argument is a request, and not an object of fields. Never throws. */
+export function isRequest(argument: unknown): argument is IncomingMessage {
+  if (typeof argument !== 'object') return false
+  const headers = fieldOf(argument, 'headers')
+  return typeof headers === 'object' && headers !== null
 }
 
 /** The target that the client has asked for, with its query. */

@@ -4,7 +4,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { Guard, describe } from '../visitors/guard.js'
 import { Mount } from './mount.js'
 import { isPage, isPrefetch, isWhole } from './page-view.js'
-import type { Visitors } from './visitors.js'
+import type { Count, Visitors } from './visitors.js'
 
 /** Functions that are asked about a page view, and rules for page views that do not count. */
 export interface PageViewSettings<Subject> {
@@ -24,13 +24,6 @@ export interface PageViewSettings<Subject> {
    */
   readonly callsBack: boolean
 }
-
-/** Counts a view of a subject. `identity` and `userAgent` say who came, and are not hashed yet. */
-export type Count<Subject> = (
-  subject: Subject,
-  identity: string | undefined,
-  userAgent: string | undefined,
-) => void
 
 /**
  * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when

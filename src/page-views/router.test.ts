@@ -22,6 +22,8 @@ const ROUTES = new Map<string, Route>([
       POST: () => Promise.reject(new Error('secret')),
     },
   ],
+  // eslint-disable-next-line typescript/prefer-promise-reject-errors
+  ['/odd', { GET: () => Promise.reject('route') }],
 ])
 
 /** A site in front of a handler, which answers by itself what is handed on. */
@@ -60,6 +62,7 @@ describe('a router', () => {
   test('hands on an error, thrown or rejected', async () => {
     await site.get('/fails').expect(410, 'secret')
     await site.post('/fails').expect(410, 'secret')
+    await site.get('/odd').expect(410, 'not an error')
   })
 
   test('without a next handler answers by itself, and tells no error', async () => {

@@ -39,8 +39,13 @@ export function below(
     if (!answer) return next()
     // Async, so that one that throws is one that rejects.
     const answered = async (): Promise<void> => answer(req, res, next)
-    answered().catch(next)
+    answered().catch((error: unknown) => next(errorOf(error)))
   }
+}
+
+/** Express takes texts such as `route` for something else than an error. */
+function errorOf(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error('not an error', { cause: thrown })
 }
 
 /** The path of a request's target below the mount; the mount itself is `/`, with or without. */

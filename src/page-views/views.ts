@@ -8,7 +8,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { Guard, describe } from '../visitors/guard.js'
 import { type Forward, Pseudonymizer } from '../visitors/pseudonymizer.js'
 import { lastResponses } from './last-responses.js'
-import type { Count } from './middleware.js'
+import type { Count } from './visitors.js'
 
 interface ViewsParts<Subject> {
   readonly cache: Cache

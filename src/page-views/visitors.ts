@@ -1,6 +1,6 @@
 /** Whose view a request is, by the rules that the middleware and `record(req)` have in common. */
 import type { BurstLogger } from '../support/logger.js'
-import { Guard } from '../visitors/guard.js'
+import { describe, Guard } from '../visitors/guard.js'
 import { Addresses } from './address.js'
 import type { Request } from './express.js'
 import { asksForPrivacy, Bots } from './page-view.js'
@@ -15,6 +15,13 @@ export interface VisitorSettings {
 /** `none`: the view does not count; `anonymous`: without a visitor. */
 export type Treatment = 'none' | 'anonymous' | 'with visitor'
 
+/** Counts a view of a subject. `identity` and `userAgent` say who came, and are not hashed yet. */
+export type Count<Subject> = (
+  subject: Subject,
+  identity: string | undefined,
+  userAgent: string | undefined,
+) => void
+
 export class Visitors {
   readonly #settings: VisitorSettings
   readonly #guard: Guard
@@ -25,6 +32,31 @@ export class Visitors {
     this.#settings = settings
     this.#guard = new Guard(logger)
     this.#addresses = new Addresses(logger, this.#guard)
+  }
+
+  /**
+   * Counts the view that a request tells of, of `known` if the site has said who it is. Never
+   * throws: what cannot be looked at is not counted.
+   */
+  record(
+    req: Request,
+    known: string | undefined,
+    count: (identity: string | undefined, userAgent: string | undefined) => void,
+  ): void {
+    try {
+      const treatment = this.treatmentOf(req)
+      if (treatment === 'none') return
+      if (treatment === 'anonymous') return count(undefined, undefined)
+      if (known !== undefined) return count(known, undefined)
+      const identity = this.identityOf(req)
+      count(identity, this.userAgentOf(req, identity))
+    } catch (error) {
+      this.#guard.say(
+        'middleware',
+        `a visit could not be looked at (${describe(error)})`,
+        'it is not counted',
+      )
+    }
   }
 
   treatmentOf(req: Request): Treatment {

@@ -48,8 +48,8 @@ export function referrerHost(
 }
 
 /**
- * Computes `req.hostname`. Express looks up settings for it, which takes longer than the rest; other
- * servers may not have it.
+ * Computes `req.hostname`. Express looks up settings for it, which takes longer than the rest.
+ * Other servers may not have it.
  */
 function hostOf(req: Received): string | undefined {
   const { host, 'x-forwarded-host': forwardedHost } = req.headers
