@@ -1,0 +1,171 @@
+/**
+ * One small site on each server that docs/frameworks.md has a recipe for, and on Express. Each sets
+ * `req.ip` to what the framework has found, if it `trusts` one proxy.
+ */
+import type { IncomingMessage, RequestListener } from 'node:http'
+import fastify from 'fastify'
+import Koa from 'koa'
+import type { Activity, Handler, Hits } from '../../src/index.js'
+import { expresses } from '../../src/support/http.fixture.js'
+
+/** Parts of a site that are made anew for each. */
+export interface Parts {
+  readonly activity: Activity
+  readonly hits: Hits
+}
+
+export interface Framework {
+  readonly name: string
+  /** Returns what a server of `node:http` calls for each request. */
+  site(parts: Parts, trusts: boolean): RequestListener | Promise<RequestListener>
+}
+
+/** Only those with this header see the dashboard. */
+export const ADMIN = 'x-admin'
+export const NOT_FOUND = 'the site says no'
+
+const itemOf = (req: IncomingMessage): string | undefined =>
+  /^\/(?:threads|api\/views)\/([^/?]+)/.exec(req.url ?? '')?.[1]
+
+const titleOf = (req: IncomingMessage): string => `<h1>${itemOf(req)}</h1>`
+
+/** All that a site mounts; at which path, where the server leaves it in `req.url`. */
+function partsOf({ activity, hits }: Parts, leavesPath: boolean) {
+  const at = (mountPath: string) => (leavesPath ? { mountPath } : {})
+  const routers: readonly (readonly [path: string, handler: Handler])[] = [
+    ['/activity', activity.router(at('/activity'))],
+    [
+      '/admin/activity',
+      activity.dashboard({
+        authorize: ({ headers }) => headers[ADMIN] === 'yes',
+        ...at('/admin/activity'),
+      }),
+    ],
+    ['/hits', hits.router({ allow: ['7'], ...at('/hits') })],
+  ]
+  return {
+    count: activity.middleware(),
+    countItem: hits.middleware({ item: itemOf }),
+    routers,
+    viewed(req: IncomingMessage): void {
+      activity.record(req, { page: `/threads/${itemOf(req)}` })
+      hits.record(itemOf(req) ?? '', req)
+    },
+  }
+}
+
+const onExpress = (express: (typeof expresses)[0][1], parts: Parts, trusts: boolean) => {
+  const app = express()
+  if (trusts) app.set('trust proxy', 1)
+  const { count, countItem, routers, viewed } = partsOf(parts, false)
+  app.use(count)
+  for (const [path, handler] of routers) app.use(path, handler)
+  app.get('/threads/:id', countItem, (req, res) => void res.send(titleOf(req)))
+  app.post('/api/views/:id', (req, res) => {
+    viewed(req)
+    res.sendStatus(204)
+  })
+  app.use((_req, res) => void res.status(404).send(NOT_FOUND))
+  return app
+}
+
+const onNodeHttp = (parts: Parts, trusts: boolean): RequestListener => {
+  const { count, countItem, routers, viewed } = partsOf(parts, true)
+  return (req, res) => {
+    const forwarded = String(req.headers['x-forwarded-for'] ?? '')
+      .split(',')
+      .at(-1)
+      ?.trim()
+    if (trusts && forwarded) Object.assign(req, { ip: forwarded })
+    count(req, res)
+    const page = (): void => {
+      if (req.method === 'GET' && req.url?.startsWith('/threads/')) {
+        countItem(req, res)
+        res.setHeader('Content-Type', 'text/html')
+        res.end(titleOf(req))
+      } else if (req.method === 'POST' && req.url?.startsWith('/api/views/')) {
+        viewed(req)
+        res.writeHead(204).end()
+      } else {
+        res.writeHead(404).end(NOT_FOUND)
+      }
+    }
+    const handle = routers.reduceRight<() => void>(
+      (next, [, handler]) =>
+        () =>
+          handler(req, res, next),
+      page,
+    )
+    handle()
+  }
+}
+
+const onFastify = async (parts: Parts, trusts: boolean): Promise<RequestListener> => {
+  const app = fastify({ trustProxy: trusts ? '127.0.0.1' : false })
+  const { count, countItem, routers, viewed } = partsOf(parts, true)
+  app.addHook('onRequest', ({ raw, ip }, reply, done) => {
+    if (trusts) Object.assign(raw, { ip })
+    count(raw, reply.raw, done)
+  })
+  for (const [path, handler] of routers) {
+    for (const url of [path, `${path}/*`]) {
+      app.all(url, (request, reply) => {
+        reply.hijack()
+        handler(request.raw, reply.raw)
+      })
+    }
+  }
+  app.get(
+    '/threads/:id',
+    { preHandler: (request, reply, done) => countItem(request.raw, reply.raw, done) },
+    ({ raw }, reply) => reply.type('text/html').send(titleOf(raw)),
+  )
+  app.post('/api/views/:id', ({ raw }, reply) => {
+    viewed(raw)
+    return reply.code(204).send()
+  })
+  app.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND))
+  await app.ready()
+  return app.routing
+}
+
+const onKoa = (parts: Parts, trusts: boolean): RequestListener => {
+  const app = new Koa({ proxy: trusts, maxIpsCount: 1 })
+  const { count, countItem, routers, viewed } = partsOf(parts, true)
+  app.use(async ({ req, res, ip }, next) => {
+    if (trusts) Object.assign(req, { ip })
+    count(req, res)
+    await next()
+  })
+  for (const [path, handler] of routers) {
+    app.use(async (ctx, next) => {
+      if (ctx.path !== path && !ctx.path.startsWith(`${path}/`)) return next()
+      ctx.respond = false
+      handler(ctx.req, ctx.res)
+    })
+  }
+  app.use((ctx) => {
+    if (ctx.method === 'GET' && ctx.path.startsWith('/threads/')) {
+      countItem(ctx.req, ctx.res)
+      ctx.body = titleOf(ctx.req)
+    } else if (ctx.method === 'POST' && ctx.path.startsWith('/api/views/')) {
+      viewed(ctx.req)
+      ctx.status = 204
+    } else {
+      ctx.status = 404
+      ctx.body = NOT_FOUND
+    }
+  })
+  const listener = app.callback()
+  return (req, res) => void listener(req, res)
+}
+
+export const frameworks: readonly Framework[] = [
+  ...expresses.map(([name, express]) => ({
+    name,
+    site: (parts: Parts, trusts: boolean) => onExpress(express, parts, trusts),
+  })),
+  { name: 'node:http', site: onNodeHttp },
+  { name: 'Fastify', site: onFastify },
+  { name: 'Koa', site: onKoa },
+]
