@@ -53,6 +53,14 @@ describe('referrerHost()', () => {
     })
   }
 
+  test("on another server than Express the site's own host is that of the request", () => {
+    const headers = { host: 'a.example', 'x-forwarded-host': 'b.example' }
+    const of = (referer: string) =>
+      referrerHost()({ headers: { ...headers, referer } } as unknown as Request)
+    assert.equal(of('https://a.example/'), undefined)
+    assert.equal(of('https://b.example/'), 'b.example')
+  })
+
   for (const [name, express] of expresses) {
     test(`the site's own host is what ${name} says`, async () => {
       const seen: (string | undefined)[] = []
@@ -87,6 +95,11 @@ describe('referrerHost()', () => {
 })
 
 describe('campaign()', () => {
+  test('is read from the url where nobody has rewritten it', () => {
+    const req: unknown = { headers: {}, url: '/a?utm_source=news' }
+    assert.equal(campaign()(req as Request), 'news')
+  })
+
   for (const [url, value] of [
     ['/?utm_source=newsletter&utm_medium=email&utm_campaign=spring', 'newsletter/email/spring'],
     ['/a?x=1&utm_source=a%20b', 'a b'],

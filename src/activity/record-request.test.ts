@@ -1,0 +1,125 @@
+/** `activity.record(req)`: the rules of the middleware, but for those of a response. */
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { BROWSER } from '../support/http.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { packedPairs, unpackPair } from './packed-dimensions.js'
+import { BurstLogger } from '../support/logger.js'
+import { deviceClass } from './dimensions/device-class.js'
+import { requestViews } from './middleware.js'
+import { type ActivityOptions, activitySettings } from './options.js'
+import { createActivity } from './site-activity.js'
+
+/** A request for `/api/views?x` from a browser, or what `fields` make of it. */
+function requestOf(headers: Record<string, string> = {}, fields: object = {}): IncomingMessage {
+  const req: unknown = {
+    method: 'POST',
+    url: '/views?x',
+    originalUrl: '/api/views?x',
+    headers: { 'user-agent': BROWSER, ...headers },
+    socket: { remoteAddress: '192.0.2.1' },
+    ...fields,
+  }
+  return req as IncomingMessage
+}
+
+function recorder(options: ActivityOptions = {}) {
+  const counted: (readonly [page: string, identity: string | undefined, agent: boolean])[] = []
+  const dimensions: (readonly string[])[] = []
+  const log = keptLog()
+  const { record } = requestViews(
+    activitySettings({ collect: false, ...options }),
+    (viewed, identity, userAgent) => {
+      counted.push([viewed.page, identity, userAgent === BROWSER])
+      dimensions.push(packedPairs(viewed.dimensions ?? '').flatMap(unpackPair))
+    },
+    new BurstLogger(log, () => 0),
+  )
+  return { counted, dimensions, log, record }
+}
+
+test('the page is the one given, else that of the option, else the path', () => {
+  const { counted, record } = recorder()
+  record(requestOf(), '/threads/7')
+  record(requestOf(), undefined)
+  record(requestOf({}, { originalUrl: undefined }), undefined)
+  const asked = recorder({ page: (req) => `of ${req.originalUrl}` })
+  asked.record(requestOf(), '/threads/7')
+  asked.record(requestOf(), undefined)
+  assert.deepEqual(
+    [...counted, ...asked.counted].map(([page]) => page),
+    ['/threads/7', '/api/views', '/views', '/threads/7', 'of /api/views?x'],
+  )
+})
+
+test('the visitor is the address with the user agent, or what the option says', () => {
+  const { counted, record } = recorder()
+  record(requestOf(), '/')
+  const asked = recorder({ visitor: (req) => req.headers['x-user'] as string })
+  asked.record(requestOf({ 'x-user': 'anna' }), '/')
+  asked.record(requestOf(), '/')
+  assert.deepEqual(counted, [['/', '192.0.2.1', true]])
+  assert.deepEqual(asked.counted, [
+    ['/', 'anna', false],
+    ['/', undefined, false],
+  ])
+  assert.match(asked.log.lines.join('\n'), /given as "visitor" returned undefined/)
+})
+
+test('bots and who asks for privacy are treated as the options say', () => {
+  const bot = { 'user-agent': 'Googlebot/2.1' }
+  const all = (options: ActivityOptions) => {
+    const { counted, record } = recorder(options)
+    for (const headers of [bot, { 'sec-gpc': '1' }, { dnt: '1' }, {}]) {
+      record(requestOf(headers), '/')
+    }
+    return counted.map(([, identity]) => identity !== undefined)
+  }
+  assert.deepEqual(all({}), [false, false, true])
+  assert.deepEqual(all({ bots: 'count' }), [true, false, false, true])
+  assert.deepEqual(all({ privacySignals: 'skip' }), [true])
+  assert.deepEqual(all({ privacySignals: 'ignore' }), [true, true, true])
+})
+
+test('dimensions have their values; skip is not asked, since there is no response', () => {
+  const { counted, dimensions, record } = recorder({
+    skip: () => assert.fail('skip is asked'),
+    dimensions: { device: deviceClass(), path: (req) => req.url },
+  })
+  record(requestOf(), '/')
+  assert.equal(counted.length, 1)
+  assert.deepEqual(dimensions, [['device', 'desktop', 'path', '/views?x']])
+})
+
+test('a request that cannot be looked at is not counted, and the log says so', () => {
+  const { counted, log, record } = recorder()
+  record(requestOf({}, { socket: undefined }), '/')
+  assert.deepEqual(counted, [])
+  assert.match(log.lines.join('\n'), /a visit could not be looked at \(.* TypeError\)/)
+})
+
+test('record() tells a request from a visit, and takes the part of a view that is right', async () => {
+  const [database, log] = [sqlite(':memory:'), keptLog()]
+  const activity = createActivity({ database, cache: memory(), collect: false, logger: log })
+  activity.record(requestOf(), { page: '/given' })
+  activity.record(requestOf())
+  activity.record(requestOf(), { page: 7 as never })
+  activity.record({ page: '/told', visitor: 'anna' })
+  await activity.flush()
+  await activity.drain({ all: true })
+  const { rows } = await database.query('SELECT page, visitor FROM activities ORDER BY page')
+  assert.deepEqual(
+    rows.map(({ page }) => page),
+    ['/api/views', '/api/views', '/given', '/told'],
+  )
+  assert.equal(new Set(rows.map(({ visitor }) => String(visitor))).size, 2)
+  assert.deepEqual(log.lines, [
+    'wide-cache: record() got a number as "page", not a text; ' +
+      'the visit counts for the page of the request',
+  ])
+  await activity.close()
+  await database.close()
+})

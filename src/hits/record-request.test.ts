@@ -1,0 +1,98 @@
+/** `hits.record(item, req)`: the viewer of the request, unless another one is given. */
+import assert from 'node:assert/strict'
+import type { IncomingMessage } from 'node:http'
+import { test } from 'node:test'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { BROWSER } from '../support/http.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import type { HitParties, Hits } from './hits.js'
+import { createHits } from './item-hits.js'
+import type { HitsOptions } from './options.js'
+
+function requestOf(remoteAddress: string, headers: Record<string, string> = {}): IncomingMessage {
+  const req: unknown = {
+    url: '/api',
+    headers: { 'user-agent': BROWSER, ...headers },
+    socket: { remoteAddress },
+  }
+  return req as IncomingMessage
+}
+
+const [ANNA, BERT] = ['192.0.2.1', '192.0.2.2']
+
+/** The hits of the item `a` after `views`, and what the log says. */
+async function counted(
+  views: (hits: Hits) => void,
+  options: Partial<HitsOptions> = {},
+): Promise<[hits: number, log: readonly string[]]> {
+  const [database, cache, logger] = [sqlite(':memory:'), memory(), keptLog()]
+  const hits = createHits({ name: 'r', database, cache, logger, collect: false, ...options })
+  views(hits)
+  await hits.flush()
+  await hits.drain({ all: true })
+  const count = await hits.count('a')
+  await hits.close()
+  await Promise.all([database.close(), cache.close()])
+  return [count, logger.lines]
+}
+
+test('a viewer is an address and a user agent, and counts once', async () => {
+  const [count, log] = await counted((hits) => {
+    for (const address of [ANNA, BERT, ANNA]) hits.record('a', requestOf(address))
+    hits.record('a', requestOf(ANNA, { 'user-agent': `${BROWSER} Other/1` }))
+  })
+  assert.equal(count, 3)
+  assert.deepEqual(log, [])
+})
+
+test('a viewer who is given is the same from every address', async () => {
+  const [count] = await counted((hits) => {
+    for (const address of [ANNA, BERT]) hits.record('a', requestOf(address), { viewer: 7 })
+    hits.record('a', { viewer: '7' })
+    hits.record('a', requestOf(ANNA), { viewer: null })
+  })
+  assert.equal(count, 2)
+})
+
+test('bots do not count, and who asks for privacy counts every time', async () => {
+  const views = (hits: Hits): void => {
+    hits.record('a', requestOf(ANNA, { 'user-agent': 'Googlebot/2.1' }))
+    for (let i = 0; i < 2; i++) {
+      hits.record('a', requestOf(ANNA, { 'sec-gpc': '1' }), { viewer: 'anna' })
+    }
+    hits.record('a', requestOf(ANNA))
+  }
+  assert.deepEqual(await counted(views), [3, []])
+  assert.deepEqual(await counted(views, { privacySignals: 'skip', bots: 'count' }), [2, []])
+  assert.deepEqual(await counted(views, { privacySignals: 'ignore' }), [2, []])
+})
+
+test("the author's own views do not count, though he asks for privacy", async () => {
+  const [count] = await counted((hits) => {
+    const own: HitParties[] = [{ viewer: 7, owner: '7' }, { owner: true }]
+    for (const parties of own) {
+      hits.record('a', requestOf(ANNA), parties)
+      hits.record('a', requestOf(ANNA, { dnt: '1' }), parties)
+    }
+    hits.record('a', requestOf(ANNA), { viewer: 8, owner: 7 })
+  })
+  assert.equal(count, 1)
+})
+
+test('of wrong arguments the part that is right counts, and the log says so', async () => {
+  const [count, log] = await counted((hits) => {
+    hits.record('a', requestOf(ANNA), { viewer: {} as never, owner: [] as never })
+    hits.record('', requestOf(ANNA))
+    hits.record('a', requestOf(ANNA), null as never)
+  })
+  assert.equal(count, 1)
+  assert.deepEqual(log, [
+    'wide-cache: a hit has an object as "viewer", not a text or a number; ' +
+      'the hit counts for the address of the request',
+    'wide-cache: a hit has an object as "owner", not a text, a number or a boolean; ' +
+      'the hit counts',
+    'wide-cache: a hit has an empty text as "item", not a text of 1 to 255 bytes; ' +
+      'the hit is not counted',
+  ])
+})
