@@ -6,6 +6,7 @@ import { type Fault, testPlanted } from './planted.fixture.js'
 
 /** A fault of a cache. */
 export type CacheFault = Fault<Cache>
+type GetAndSet = Pick<Cache, 'get' | 'set'>
 type OnMiss = { initial: number; ttlSeconds: number }
 
 const MIB = 1024 * 1024
@@ -29,19 +30,20 @@ export function testPlantedMemory(faults: Readonly<Record<string, CacheFault>>):
 }
 
 /** An `add` made of a read and a write. */
-export const addByGetAndSet = (cache: Cache) => async (key: string, value: Buffer, ttl: number) =>
-  (await cache.get(key)) === undefined && cache.set(key, value, ttl)
+export const addByGetAndSet =
+  (cache: GetAndSet) => async (key: string, value: Buffer, ttl: number) =>
+    (await cache.get(key)) === undefined && cache.set(key, value, ttl)
 
 /** An `append` made of a read and a write. */
 export const appendByGetAndSet =
-  (cache: Cache, ttl: number) => async (key: string, value: Buffer) => {
+  (cache: GetAndSet, ttl: number) => async (key: string, value: Buffer) => {
     const old = await cache.get(key)
     return old !== undefined && cache.set(key, Buffer.concat([old, value]), ttl)
   }
 
 /** An `increment` made of a read and a write. */
 export const incrementByGetAndSet =
-  (cache: Cache) =>
+  (cache: GetAndSet) =>
   async (key: string, delta = 1, onMiss?: OnMiss) => {
     const old = await cache.get(key)
     const sum = old === undefined ? onMiss?.initial : Number(old) + delta

@@ -25,6 +25,34 @@ function oneByOne(): <T>(work: () => Promise<T>) => Promise<T> {
   }
 }
 
+/**
+ * Plants a method of two processes that is made of `get` and `set`, under a lock of each. The
+ * first `set` of each waits until the other one has read, too. Otherwise one process may be ready
+ * before the other's connection is open, and the fault does not show.
+ */
+function lockedInProcess(
+  make: (c: Pick<Cache, 'get' | 'set'>, locked: ReturnType<typeof oneByOne>) => Partial<Cache>,
+): (cache: Cache) => Partial<Cache> {
+  let bothHaveRead!: () => void
+  const both = new Promise<void>((resolve) => (bothHaveRead = resolve))
+  let processes = 0
+  return (cache) => {
+    let reads = 0
+    return make(
+      {
+        async get(key) {
+          const value = await cache.get(key)
+          if (++reads === 1 && ++processes === 2) bothHaveRead()
+          await both
+          return value
+        },
+        set: (...given) => cache.set(...given),
+      },
+      oneByOne(),
+    )
+  }
+}
+
 testPlanted<Cache>(
   'a shared cache',
   (register, wrap) =>
@@ -48,27 +76,24 @@ testPlanted<Cache>(
     ],
     'add: get and set, under a lock of the process': [
       ADDS,
-      (c) => {
-        const locked = oneByOne()
+      lockedInProcess((c, locked) => {
         const add = addByGetAndSet(c)
         return { add: (...given) => locked(() => add(...given)) }
-      },
+      }),
     ],
     'append: get and set, under a lock of the process': [
       APPENDS,
-      (c) => {
-        const locked = oneByOne()
+      lockedInProcess((c, locked) => {
         const append = appendByGetAndSet(c, 60)
         return { append: (...given) => locked(() => append(...given)) }
-      },
+      }),
     ],
     'increment: get and set, under a lock of the process': [
       INCREMENTS,
-      (c) => {
-        const locked = oneByOne()
+      lockedInProcess((c, locked) => {
         const increment = incrementByGetAndSet(c)
         return { increment: (...given) => locked(() => increment(...given)) }
-      },
+      }),
     ],
   },
 )
