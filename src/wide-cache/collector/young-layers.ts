@@ -62,7 +62,8 @@ export class YoungLayers {
     const to = this.#grid.layers.at(now) + LAYERS_AHEAD
     let bytes = 0
     let answered = true
-    for (let from = newest + 1; from <= to && bytes <= EARLY_BYTES; from += LAYERS_AT_ONCE) {
+    let from = this.#oldest(newest, now)
+    for (; from <= to && bytes <= EARLY_BYTES; from += LAYERS_AT_ONCE) {
       const last = Math.min(to, from + LAYERS_AT_ONCE - 1)
       const read = await this.#reader.read(from, last, silent)
       bytes += read.bytes
@@ -76,17 +77,25 @@ export class YoungLayers {
 
   /** Commits all layers above `newest`. */
   async commitAll(newest: number, report: DrainReport): Promise<void> {
-    const { database, watch, settings } = this.#parts
+    const { database, watch } = this.#parts
     const { layers } = this.#grid
     const now = await watch.now(database)
     const to = Math.max(layers.at(now) + LAYERS_AHEAD, layers.at(now + MAX_AHEAD_MS))
-    // The clock may have leapt since `newest`: nothing older than the TTL lives.
-    const oldestAlive = layers.at(now) - layers.countIn(settings.cellTtlSeconds)
-    for (let from = Math.max(newest + 1, oldestAlive); from <= to; from += LAYERS_AT_ONCE) {
+    for (let from = this.#oldest(newest, now); from <= to; from += LAYERS_AT_ONCE) {
       const last = Math.min(to, from + LAYERS_AT_ONCE - 1)
       const read = await this.#reader.read(from, last, new Set())
       countRead(read, report)
       await this.#commit.commit(read.frames, report)
     }
+  }
+
+  /**
+   * Returns the oldest layer above `newest` that may hold something. The clock may have leapt since
+   * `newest`, and nothing older than the TTL lives.
+   */
+  #oldest(newest: number, now: number): number {
+    const { layers } = this.#grid
+    const { cellTtlSeconds } = this.#parts.settings
+    return Math.max(newest + 1, layers.at(now) - layers.countIn(cellTtlSeconds))
   }
 }
