@@ -21,8 +21,11 @@ export const DAY_VALUES = table(
 /** Values of a dimension that a closed day lists one by one. */
 const VALUES_A_DAY = 1_000
 
-/** Days closed by one call: after a long absence the others wait for the next ones. */
-const DAYS_A_CALL = 50
+/** Closings of one call: after a long absence the other days wait for the next ones. */
+const CLOSINGS_A_CALL = 50
+
+/** Days without visits of one closing, each a row: a visit recorded as of 1970 makes thousands. */
+const EMPTY_DAYS_A_CLOSING = 366
 
 /**
  * Closes all days that ended `vanishedSeconds` ago or earlier, when nothing of them can be on its
@@ -39,7 +42,7 @@ export async function closeDays(
   onCertified: (certificate: ActivityCertificate) => void,
 ): Promise<boolean> {
   const before = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
-  for (let closed = 0; closed < DAYS_A_CALL; closed++) {
+  for (let closed = 0; closed < CLOSINGS_A_CALL; closed++) {
     if ((await nextToClose(database, name, before)) === undefined) return false
     const certificate = await database.transaction((tx) => close(tx, name, before))
     if (certificate) onCertified(certificate)
@@ -48,8 +51,9 @@ export async function closeDays(
 }
 
 /**
- * The end of the oldest open day that has visits, or else `before`: all days until then can be
- * closed, and only the last of them has visits. `undefined`: none can.
+ * The end of the oldest open day that has visits, or else `before`, or that of as many empty days as
+ * one closing keeps: all days until then can be closed, and none but the last of them has visits.
+ * `undefined`: no day can be closed.
  */
 async function nextToClose(
   queryable: Queryable,
@@ -63,9 +67,12 @@ async function nextToClose(
   )
   const [row] = rows
   if (!row) return undefined
-  if (Number(row['open_day']) >= before) return undefined
+  const openDay = Number(row['open_day'])
+  if (openDay >= before) return undefined
   const first = row['hour'] === null ? before : Math.floor(Number(row['hour']) / HOURS_A_DAY)
-  return Math.min(first + 1, before)
+  // Days before the first closing are no empty days.
+  const most = openDay === 0 ? before : openDay + EMPTY_DAYS_A_CLOSING
+  return Math.min(first + 1, most, before)
 }
 
 /** Returns the certificate of the day with page views that it has closed, if there was one. */
