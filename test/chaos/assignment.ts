@@ -19,8 +19,12 @@ export function monotonic(): number {
 /** The environment variable that holds it. */
 export const ASSIGNMENT = 'CHAOS_ASSIGNMENT'
 
-/** Later: to step its clock, to record a row that SQL refuses, to record many at once. */
+/**
+ * Later: to step its clock, to record a row that SQL refuses, to record many at once, or so many a
+ * second for a while.
+ */
 export type Order =
   | { readonly stepMs: number }
   | { readonly poison: true }
   | { readonly rows: number }
+  | { readonly rowsASecond: number; readonly ms: number }

@@ -8,7 +8,7 @@ import { fewOrMany } from '../scale.js'
 import { runChaos } from './chaos.js'
 
 /** Its faults are of every type. */
-const SEED = 605687
+const SEED = 13903005
 const SECONDS = fewOrMany(42, 600)
 
 test(`${SECONDS} s of random faults: rows = recorded - reported, in every field`, async () => {

@@ -278,8 +278,8 @@ function writerLife(
 
 /** Opens the three uses in this process, without a route to SQL. */
 async function withReader<T>(
-  { cache, apart }: World,
-  { name, url }: Site,
+  { apart }: World,
+  { name, url, cache }: Site,
   collects: 1 | false,
   work: (uses: Uses) => Promise<T>,
 ): Promise<T> {

@@ -52,6 +52,8 @@ function world(): { life: WriterLife; found: Found } {
       ledgers: { recorded: ledger, activity: ledger, hits: ledger },
       stats: figures,
       recount: figures,
+      mostValues: ROWS,
+      mostViews: 1,
       openDay: 0,
       findings: [],
     },
@@ -73,6 +75,14 @@ test('a day that is closed before its end', () => {
   const openDay = Date.now() + 60_000
   assert.deepEqual(broken({ life, found: { ...found, openDay } }), [
     'a activity: days closed before their end',
+  ])
+})
+
+test('an hour that lists too many values, and a page with too many views', () => {
+  const { life, found } = world()
+  assert.deepEqual(broken({ life, found: { ...found, mostValues: 20_001, mostViews: 2 } }), [
+    'a activity: values of an hour',
+    'a activity: views of a page that was viewed once',
   ])
 })
 
@@ -141,7 +151,7 @@ test("after calm a killed writer's row must be there; after a fault it may be mi
   assert.equal(must({}), true)
   assert.equal(must({ recordedAt: killedAt - 100 }), false)
   assert.equal(must({ hasPrivateCache: true }), false)
-  const flush = fault('flush memcached', at - 5_000, at + 1)
+  const flush = fault('flush a cache', at - 5_000, at + 1)
   assert.equal(must({}, flush), false)
   assert.equal(must({}, fault('end process', at - 5_000, at + 1)), true)
   assert.equal(must({ killedAt: at + 100_000 }, flush), true)

@@ -17,6 +17,9 @@ export interface CopiedRows {
   readonly activity: number
 }
 
+/** Values that an hour of a dimension may list. */
+const MOST_VALUES = 20_000
+
 /** All checks of one site. */
 export function checksOf(
   site: string,
@@ -59,6 +62,8 @@ export function checksOf(
     ]),
     exactly('activity: stats().pageViews', found.recount.pageViews, found.stats.pageViews),
     exactly('activity: stats().visitors', found.recount.visitors, found.stats.visitors),
+    between('activity: values of an hour', 0, MOST_VALUES, found.mostValues),
+    exactly('activity: views of a page that was viewed once', 1, found.mostViews),
     exactly('activity: certificate().findings', 0, found.findings.length),
     exactly('activity: days closed before their end', 0, Number(found.openDay > Date.now())),
   ].map((check) => ({ ...check, name: `${site} ${check.name}` }))

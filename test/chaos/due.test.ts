@@ -34,14 +34,14 @@ function dueAfter(faults: Disturbance[], writer = life()): number | undefined {
   return due && due.from - AT
 }
 
-const flush = fault('flush memcached', 'memcached 1', AT + 5_000)
+const flush = fault('flush a cache', 'memcached 1', AT + 5_000)
 
 test('what nothing disturbs, or SQL alone, is counted at every look', () => {
   assert.equal(dueAfter([]), 0)
   assert.equal(dueAfter([fault('kill MariaDB', 'MariaDB', AT - 1_000, AT + 9_000)]), 0)
   assert.equal(dueAfter([fault('end process', 'a', AT)]), 0)
   assert.equal(dueAfter([fault('stop process', 'b', AT, AT + 9_000)]), 0, 'another process')
-  assert.equal(dueAfter([fault('flush memcached', 'memcached 1', AT - 11_000)]), 0, 'long ago')
+  assert.equal(dueAfter([fault('flush a cache', 'memcached 1', AT - 11_000)]), 0, 'long ago')
 })
 
 test('its writer has 20 s for what the cache lost, and longer if SQL is away from it', () => {

@@ -5,7 +5,7 @@ import { memcached as openMemcached } from '../../src/cache/memcached/memcached.
 import { Random } from '../simulated-world/random.js'
 import type { Fault, FaultType, Targets } from './plan.js'
 import type { Slot } from './slot.js'
-import type { Site, World } from './world.js'
+import { type CacheServer, REDIS, type Site, type World } from './world.js'
 
 export const MARIADB = 'MariaDB'
 const START_TRIES = 60
@@ -16,15 +16,15 @@ const HOST_LOOKS_MS = 2_000
 const FILLER_BYTES = 1_000_000
 
 /** Returns the parts of `world` that the plan may disturb. */
-export function targetsOf({ slots, memcached, routes, sites, hosts }: World): Targets {
+export function targetsOf({ slots, caches, routes, sites, hosts }: World): Targets {
   const names = (some: readonly Slot[]): string[] => some.map(({ options }) => options.name)
   return {
     process: names(slots),
     writer: names(slots.filter(({ options }) => options.records)),
-    memcached: memcached.map((_, index) => `memcached ${index + 1}`),
     // A server and the route to it have one name, and so one fault at a time: two would hide each
     // other.
-    cacheRoute: [...routes.keys()].filter((name) => name.startsWith('memcached')),
+    cache: [...caches.keys()],
+    memcached: [...caches.keys()].filter((name) => name !== REDIS),
     mariadb: [MARIADB],
     host: [...hosts.keys()],
     sqlRoute: [...routes.keys()].filter((name) => name.startsWith(MARIADB)),
@@ -54,6 +54,10 @@ const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
   async 'rush of rows'(world, { target, size }) {
     slot(world, target).order({ rows: size })
   },
+  async 'flood of rows'(world, { target, ms, size }) {
+    slot(world, target).order({ rowsASecond: size, ms })
+    await delay(ms)
+  },
   async 'stop process'(world, { target, ms }) {
     slot(world, target).signal('SIGSTOP')
     await delay(ms)
@@ -63,17 +67,17 @@ const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
   'step clock by days': stepClock,
   'step a host': stepHost,
   'step a host by days': stepHost,
-  async 'kill memcached'(world, { target, ms }) {
-    await memcached(world, target).kill()
+  async 'kill a cache'({ caches }, { target, ms }) {
+    const server = caches.get(target)!
+    await server.kill()
     await delay(ms)
-    await startAgain(memcached(world, target))
+    await startAgain(server)
   },
-  async 'flush memcached'(world, { target }) {
-    await memcached(world, target).flush()
+  async 'flush a cache'({ caches }, { target }) {
+    await caches.get(target)!.flush()
   },
-  async 'evict from memcached'(world, { target, size }) {
-    const { address } = memcached(world, target)
-    const filler = openMemcached(address)
+  async 'evict from memcached'({ caches }, { target, size }) {
+    const filler = openMemcached(caches.get(target)!.address)
     try {
       const value = Buffer.alloc(FILLER_BYTES)
       for (let filled = 0; filled < size; filled++) await filler.set(`filler:${filled}`, value, 60)
@@ -81,10 +85,11 @@ const DO: Record<FaultType, (world: World, fault: Fault) => Promise<void>> = {
       await filler.close()
     }
   },
-  async 'stop memcached'(world, { target, ms }) {
-    memcached(world, target).pause()
+  async 'stop a cache'({ caches }, { target, ms }) {
+    const server = caches.get(target)!
+    server.pause()
     await delay(ms)
-    memcached(world, target).resume()
+    server.resume()
   },
   'silence the cache': silence,
   'delay the cache': slow,
@@ -162,7 +167,7 @@ async function lockTable({ url }: Site, { ms, at }: Fault): Promise<void> {
 }
 
 /** Starts a server on its old port, which a connection of somebody else may hold for a while. */
-async function startAgain(server: World['memcached'][number]): Promise<void> {
+async function startAgain(server: CacheServer): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
       return await server.start()
@@ -205,8 +210,4 @@ async function cut({ routes }: World, { target, size }: Fault): Promise<void> {
 
 function slot({ slots }: World, target: string): Slot {
   return slots.find(({ options }) => options.name === target)!
-}
-
-function memcached({ memcached }: World, target: string): World['memcached'][number] {
-  return memcached[Number(target.split(' ')[1]) - 1]!
 }

@@ -19,6 +19,10 @@ export interface Found {
   /** Figures of `stats()`, and of `activities`. */
   readonly stats: Figures
   readonly recount: Figures
+  /** Most values that an hour of a dimension lists, `(other)` among them. */
+  readonly mostValues: number
+  /** Most views that a page has: each page is viewed once. */
+  readonly mostViews: number
   /** Begin of the oldest open day, in milliseconds since the Unix epoch. */
   readonly openDay: number
   /** Disagreements that today's certificate lists. */
@@ -53,6 +57,14 @@ export async function findOut(
     gridNameOf('hits', names),
   ])
   for (const row of rows) hits.set(String(row['item']), Number(row['hits']))
+  const {
+    rows: [values],
+  } = await database.query(
+    'SELECT MAX(n) AS n, MAX(views) AS views FROM (SELECT COUNT(*) AS n, ' +
+      'MAX(CASE WHEN value = ? THEN 0 ELSE views END) AS views FROM activity_hour_values ' +
+      'WHERE name = ? GROUP BY dimension, hour) AS hours',
+    [Buffer.alloc(0), name],
+  )
   const stats = await freshStats(uses)
   // Those recorded while the clock was ahead are of a time to come; their visitors were seen, and
   // are others on each day.
@@ -77,6 +89,8 @@ export async function findOut(
       hits: await uses.hits.ledger(),
     },
     stats,
+    mostValues: Number(values?.['n']),
+    mostViews: Number(values?.['views']),
     openDay: Number(recount?.['open_day']) * DAY_MS,
     recount: { pageViews: Number(recount?.['views']), visitors: Number(recount?.['visitors']) },
     findings: (await uses.activity.certificate(today)).findings,

@@ -20,11 +20,13 @@ const MAY_FALL: readonly (keyof LedgerReport)[] = ['outstanding', 'owed']
 /** A writer's reading of the database's clock may be so far behind: an answer may be delayed. */
 const CLOCK_MS = 3_000
 
-/** Figures of a time in which a host's clock was wrong may be shown for so long. */
+/** Figures of a time in which a host's clock was wrong may be shown, not stale, for so long. */
 const STEPPED_MS = 20_000
 
 interface Look {
   readonly at: number
+  /** Time of the last look at figures that were not stale: these may have been read then. */
+  readonly freshAt: number
   /** The end of the window, in milliseconds since the Unix epoch. */
   readonly end: number
   readonly lower: number
@@ -38,6 +40,7 @@ export class Looks {
   readonly #looks: Look[] = []
   readonly #ledgers = new Map<string, LedgerReport>()
   readonly #fallen: string[] = []
+  #freshAt = Date.now()
   #stopped = false
   readonly #done: Promise<unknown>
 
@@ -55,9 +58,9 @@ export class Looks {
   checks(lives: readonly WriterLife[], disturbances: Disturbances, before = 0): Check[] {
     const recorded = new Recorded(lives, disturbances, before)
     const hosts = lives.flatMap(({ reliesOn }) => reliesOn)
-    const isStepped = ({ at }: Look): boolean =>
+    const isStepped = ({ at, freshAt }: Look): boolean =>
       disturbances
-        .of('sql', at - STEPPED_MS, at, [...new Set(hosts)])
+        .of('sql', freshAt - STEPPED_MS, at, [...new Set(hosts)])
         .some(({ type }) => STEPS.includes(type))
     const wrong = (is: (look: Look) => boolean): [what: string, number: number] => {
       const [first, ...others] = this.#looks.filter((look) => is(look))
@@ -91,7 +94,9 @@ export class Looks {
   async #stats(): Promise<void> {
     const { asOf, lower, upper, stale } = await this.#uses.activity.stats()
     const end = Math.floor(Date.parse(asOf) / 1000) * 1000
-    this.#looks.push({ at: Date.now(), end, lower, upper, stale })
+    const at = Date.now()
+    if (!stale) this.#freshAt = at
+    this.#looks.push({ at, freshAt: this.#freshAt, end, lower, upper, stale })
   }
 
   async #fall(): Promise<void> {

@@ -6,7 +6,7 @@ import { printReport } from './print.js'
 
 const USAGE = `Usage: npm run chaos -- [--minutes N] [--seed S] [--verbose] [--apart]
 
-Runs four sites of several processes on real memcached, MariaDB and SQLite, disturbs them at
+Runs four sites of several processes on real memcached, Redis, MariaDB and SQLite, disturbs them at
 random, lets them heal, and checks that every row recorded is in its table once, or reported.
 
   --minutes N  how long faults happen; healing takes up to five minutes more (default: 60)
@@ -46,7 +46,7 @@ async function main(
   seed: number,
   { verbose, apart }: { verbose: boolean; apart: boolean },
 ): Promise<number> {
-  ensureBinaries(['memcached', 'mariadb', 'faketime'])
+  ensureBinaries(['memcached', 'redis', 'mariadb', 'faketime'])
   const again = `npm run chaos -- --minutes ${minutes} --seed ${seed}${apart ? ' --apart' : ''}`
   console.log(again)
   const report = await runChaos({

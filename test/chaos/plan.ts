@@ -23,8 +23,8 @@ export interface Fault {
 export interface Targets {
   readonly process: readonly string[]
   readonly writer: readonly string[]
+  readonly cache: readonly string[]
   readonly memcached: readonly string[]
-  readonly cacheRoute: readonly string[]
   readonly mariadb: readonly string[]
   readonly host: readonly string[]
   readonly sqlRoute: readonly string[]
@@ -41,7 +41,7 @@ interface FaultTraits {
 
 /**
  * Every type of fault. In the unit of `size`: milliseconds of delay or of a clock's step, bytes,
- * megabytes, rows, connections.
+ * megabytes, rows, rows a second, connections.
  */
 export const TYPES = {
   'kill process': {
@@ -66,6 +66,14 @@ export const TYPES = {
     seconds: [0, 0],
     size: [200, 2000],
   },
+  // Each row is a page view of a new page, an hour of which lists 20,000 at most.
+  'flood of rows': {
+    disturbs: 'none',
+    targets: 'writer',
+    weight: 1,
+    seconds: [3, 8],
+    size: [2000, 8000],
+  },
   'stop process': {
     disturbs: 'process',
     targets: 'process',
@@ -87,16 +95,16 @@ export const TYPES = {
     seconds: [3, 30],
     size: [86_400_000, 30 * 86_400_000],
   },
-  'kill memcached': {
+  'kill a cache': {
     disturbs: 'cache',
-    targets: 'memcached',
+    targets: 'cache',
     weight: 3,
     seconds: [0, 25],
     size: [0, 0],
   },
-  'flush memcached': {
+  'flush a cache': {
     disturbs: 'cache',
-    targets: 'memcached',
+    targets: 'cache',
     weight: 2,
     seconds: [0, 0],
     size: [0, 0],
@@ -108,30 +116,30 @@ export const TYPES = {
     seconds: [0, 0],
     size: [16, 96],
   },
-  'stop memcached': {
+  'stop a cache': {
     disturbs: 'cache',
-    targets: 'memcached',
+    targets: 'cache',
     weight: 3,
     seconds: [1, 20],
     size: [0, 0],
   },
   'silence the cache': {
     disturbs: 'cache',
-    targets: 'cacheRoute',
+    targets: 'cache',
     weight: 2,
     seconds: [1, 15],
     size: [0, 0],
   },
   'delay the cache': {
     disturbs: 'cache',
-    targets: 'cacheRoute',
+    targets: 'cache',
     weight: 2,
     seconds: [1, 15],
     size: [20, 800],
   },
   'cut the cache': {
     disturbs: 'cache',
-    targets: 'cacheRoute',
+    targets: 'cache',
     weight: 2,
     seconds: [0, 0],
     size: [1, 3000],

@@ -1,6 +1,6 @@
 /**
  * A process of a site: a web server that records, or a pure collector. Its parent tells it to step
- * its clock, to record a row that SQL refuses, or to record many at once. SIGTERM closes it in
+ * its clock, to record a row that SQL refuses, or to record many at once or for a while. SIGTERM closes it in
  * order.
  */
 import { stepClock } from './stepping-clock.js'
@@ -29,6 +29,9 @@ const record = (poison = false): void => {
   uses.activity.record({ visitor: `visitor ${number % VISITORS}`, page: `/${life}/${number}` })
   uses.hits.record(life)
 }
+const recordMany = (rows: number): void => {
+  for (let recorded = 0; recorded < rows; recorded++) record()
+}
 // Keeps a collector alive, too.
 const pace = setInterval(record, TICK_MS)
 
@@ -36,7 +39,14 @@ process.on('message', (order: Order) => {
   if (closing) return
   if ('stepMs' in order) stepClock(order.stepMs)
   else if ('poison' in order) record(true)
-  else for (let rows = 0; rows < order.rows; rows++) record()
+  else if ('rows' in order) recordMany(order.rows)
+  else {
+    const rowsATick = (order.rowsASecond * TICK_MS) / 1000
+    const flood = setInterval(() => {
+      if (!closing) recordMany(rowsATick)
+    }, TICK_MS).unref()
+    setTimeout(() => clearInterval(flood), order.ms).unref()
+  }
 })
 process.once('disconnect', orphaned)
 let closing = false

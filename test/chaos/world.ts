@@ -1,7 +1,7 @@
 /**
- * The world of the chaos: memcached servers that all share, a MariaDB with three databases, one of
- * them a copy of another, an SQLite file, the machines of four sites with their processes, and the
- * network routes between them.
+ * The world of the chaos: a MariaDB with three databases, one of them a copy of another, whose sites
+ * share memcached servers; an SQLite file, whose site has a Redis; the machines of these four sites
+ * with their processes, and the network routes between them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
@@ -11,18 +11,20 @@ import { type HostClock, hostClock } from '../servers/host-clock.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { temporaryFolder } from '../servers/process.js'
+import { startRedis } from '../servers/redis.js'
 import { openRoute, type Route } from './route.js'
 import { Slot } from './slot.js'
 import { COPY } from './uses.js'
 
 const MEMCACHED_SERVERS = 3
+export const REDIS = 'Redis'
 
 /** The user of the sites' processes, and his password. */
 const USER = 'site'
 
 /**
  * The places for processes, which collect each so many seconds. Sites have the same names of wide
- * caches, and the same memcached servers.
+ * caches, and those on MariaDB the same memcached servers.
  */
 const SLOTS = [
   { site: 'production', machine: 'a', records: true, collects: 1 },
@@ -38,7 +40,7 @@ const SLOTS = [
   { site: 'embedded', machine: 'e', records: true, collects: 1, privateCache: true },
 ] as const
 
-/** The site on SQLite: the clock of its machine is its database's. */
+/** The site on SQLite and Redis: the clock of its machine is its database's. */
 const EMBEDDED = 'embedded'
 
 /** The name of the machine whose clock is that of a site's database. */
@@ -62,11 +64,20 @@ export interface Site {
   /** The parent's own way to the database, without a route. */
   readonly database: Database
   readonly url: string
+  /** As its processes name their servers, but for those with a private cache. */
+  readonly cache: string
   readonly slots: readonly Slot[]
 }
 
+/** A server of caches. */
+export type CacheServer = Pick<
+  Memcached,
+  'address' | 'start' | 'kill' | 'flush' | 'pause' | 'resume'
+>
+
 export interface World {
-  readonly memcached: readonly Memcached[]
+  /** By the names that the plan uses: `memcached 1`, `Redis`. Routes to them have the same. */
+  readonly caches: ReadonlyMap<string, CacheServer>
   readonly mariadb: MariaDb
   readonly sites: readonly Site[]
   readonly slots: readonly Slot[]
@@ -74,8 +85,6 @@ export interface World {
   readonly routes: ReadonlyMap<string, Route>
   /** The clocks of the machines with databases, by the names that the plan uses. */
   readonly hosts: ReadonlyMap<string, HostClock>
-  /** As all processes name the memcached servers. */
-  readonly cache: string
   readonly apart: boolean
   stop(): Promise<void>
 }
@@ -92,10 +101,11 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
       [hostOf('production'), ofMariadb],
       [hostOf(EMBEDDED), ofEmbedded],
     ])
-    const [mariadb, ...memcached] = await Promise.all([
+    const [mariadb, redis, ...memcached] = await Promise.all([
       started(startMariadb(['--max-connections=500'], { env: ofMariadb.env }), (server) =>
         stops.push(() => server.kill()),
       ),
+      started(startRedis(), (server) => stops.push(() => server.stop())),
       ...Array.from({ length: MEMCACHED_SERVERS }, () =>
         started(startMemcached(), (server) => stops.push(() => server.kill())),
       ),
@@ -109,9 +119,9 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
     }
     const addresses: string[] = []
     for (const [index, { port }] of memcached.entries()) {
-      addresses.push(`127.0.0.1:${(await route(`memcached ${index + 1}`, port)).port}`)
+      addresses.push(`127.0.0.1:${(await route(memcachedName(index), port)).port}`)
     }
-    const cache = `memcached://${addresses.join(',')}`
+    const toRedis = await route(REDIS, Number(new URL(redis.url).port))
 
     const sites: Site[] = []
     for (const name of new Set(SLOTS.map(({ site }) => site))) {
@@ -119,6 +129,9 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
       if (!embedded) await createSchema(mariadb, name)
       const file = join(folder, `${name}.db`)
       const url = embedded ? `sqlite:${file}` : mariadb.url(name)
+      const cache = embedded
+        ? `redis://127.0.0.1:${toRedis.port}`
+        : `memcached://${addresses.join(',')}`
       const database = embedded ? sqlite(file) : mysql(url)
       stops.push(() => database.close())
       if (name !== COPY) await database.query(TABLE[database.dialect])
@@ -141,16 +154,18 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
         slots.push(new Slot(options, lives))
       }
       stops.push(() => Promise.all(slots.map((slot) => slot.kill())))
-      sites.push({ name, database, url, slots })
+      sites.push({ name, database, url, cache, slots })
     }
     return {
-      memcached,
+      caches: new Map<string, CacheServer>([
+        ...memcached.map((server, index) => [memcachedName(index), server] as const),
+        [REDIS, redis],
+      ]),
       mariadb,
       sites,
       slots: sites.flatMap(({ slots }) => slots),
       routes,
       hosts,
-      cache,
       apart,
       stop,
     }
@@ -158,6 +173,10 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
     await stop()
     throw error
   }
+}
+
+function memcachedName(index: number): string {
+  return `memcached ${index + 1}`
 }
 
 /** A database, and a user of it to whom `read_only` applies. */

@@ -22,7 +22,11 @@ export interface Redis {
   /** `127.0.0.1:port` */
   readonly address: string
   stop(): Promise<void>
-  /** SIGKILL and start: on the same port, with what its options have kept. */
+  /** SIGKILL, and waits until it is gone. */
+  kill(): Promise<void>
+  /** Starts it after `kill`, on the same port, with what its options have kept. */
+  start(): Promise<void>
+  /** SIGKILL and start. */
   restart(): Promise<void>
   /** Forgets all values. */
   flush(): Promise<void>
@@ -57,9 +61,9 @@ export async function startRedis(
     'no',
     ...options,
   ]
-  let server = await start()
+  let server = await begin()
 
-  async function start(): Promise<ChildProcess> {
+  async function begin(): Promise<ChildProcess> {
     const child = startProcess(binary('redis'), args, log)
     const deadline = performance.now() + TIMEOUT_MS
     while (!(await says(port, 'PING', '+PONG'))) {
@@ -76,6 +80,14 @@ export async function startRedis(
     throw new Error(`redis-server on port ${port} refused ${command}`)
   }
 
+  async function kill(): Promise<void> {
+    await endProcess(server, 'SIGKILL')
+  }
+
+  async function start(): Promise<void> {
+    server = await begin()
+  }
+
   return {
     url: `redis://127.0.0.1:${port}`,
     address: `127.0.0.1:${port}`,
@@ -85,9 +97,11 @@ export async function startRedis(
       await endProcess(server, 'SIGTERM')
       removeFolder(folder)
     },
+    kill,
+    start,
     async restart() {
-      await endProcess(server, 'SIGKILL')
-      server = await start()
+      await kill()
+      await start()
     },
     flush: () => tell('FLUSHALL'),
     tell,
