@@ -37,6 +37,17 @@ export async function openBooks(tx: Transaction, name: string): Promise<Books> {
   return enterViews(tx, name, 0)
 }
 
+/**
+ * As {@link openBooks}, in one statement, where a day is open. `false`: it is closed, and stays so.
+ */
+export async function openBooksOf(tx: Transaction, name: string, day: number): Promise<boolean> {
+  const { affectedRows } = await tx.query(
+    'UPDATE activity_books SET changes = changes + 1 WHERE name = ? AND open_day <= ?',
+    [name, day],
+  )
+  return affectedRows > 0
+}
+
 /** {@link openBooks}, and enters `views` more views. Returns what there was before. */
 export async function enterViews(tx: Transaction, name: string, views: number): Promise<Books> {
   await BOOKS.upsert(tx, [[name, 0, views, 1]])

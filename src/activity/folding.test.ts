@@ -232,6 +232,27 @@ for (const [title, url] of [
       assert.deepEqual(await valuesOf(db, name), { values: MOST_FOLDED, views: 12_001 })
     })
 
+    test('nothing is folded of a day that closes before the books are held', async () => {
+      const db = await database
+      const name = newName()
+      await commit(db, name, newPages(10_500, 'closing'))
+      const closing = wrappedDatabase(
+        db,
+        {
+          async transaction(work) {
+            await db.query('UPDATE activity_books SET open_day = ? WHERE name = ?', [
+              NOW / DAY_MS,
+              name,
+            ])
+            return db.transaction(work)
+          },
+        },
+        () => ({}),
+      )
+      await new Folding(name).run(closing)
+      assert.deepEqual(await valuesOf(db, name), { values: 10_500, views: 10_500 })
+    })
+
     test('two who commit and two who fold at once pass no bound and lose no view', async () => {
       const db = await database
       const name = newName()

@@ -7,11 +7,10 @@ import {
   type Database,
   DatabaseError,
   type SqlRow,
-  type SqlValue,
   type Transaction,
 } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { HOURS_A_DAY, OPEN_DAY, openBooks } from './books.js'
+import { HOURS_A_DAY, OPEN_DAY, openBooksOf } from './books.js'
 import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
 
 /** Values that an hour of a dimension may list beside `(other)`. */
@@ -88,38 +87,47 @@ async function foldValues(database: Database, place: Place, tooMany: number): Pr
   )
   const chosen = rows.filter((row, index) => index < Number(row['listed']) - MAX_VALUES)
   let folded = 0
-  for (let at = 0; at < chosen.length; at += VALUES_A_PIECE) {
-    const piece = chosen.slice(at, at + VALUES_A_PIECE)
+  for (const piece of piecesOf(chosen)) {
     folded += await database.transaction((tx) => fold(tx, place, piece))
   }
   return folded
 }
 
-/** Folds those of the values that have as many views as when they were chosen. */
+/** Values that have as many views each. */
+interface Piece {
+  readonly views: number
+  readonly values: Buffer[]
+}
+
+/** Values ascending by their views, in pieces for one transaction each. */
+function piecesOf(rows: readonly SqlRow[]): Piece[] {
+  const pieces: Piece[] = []
+  for (const row of rows) {
+    const [views, value] = [Number(row['views']), row['value'] as Buffer]
+    const last = pieces.at(-1)
+    if (last?.views === views && last.values.length < VALUES_A_PIECE) last.values.push(value)
+    else pieces.push({ views, values: [value] })
+  }
+  return pieces
+}
+
+/**
+ * Folds those of the values that have as many views as when they were chosen. Of few statements,
+ * because a busy process takes milliseconds from one to the next, and commits wait so long.
+ */
 async function fold(
   tx: Transaction,
   { name, dimension, hour }: Place,
-  piece: readonly SqlRow[],
+  { views, values }: Piece,
 ): Promise<number> {
   // No day closes meanwhile, and nothing is added to the values.
-  const { openDay } = await openBooks(tx, name)
-  if (hour < openDay * HOURS_A_DAY) return 0
-  const among = (values: readonly SqlValue[]): [where: string, values: SqlValue[]] => [
-    'FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
-      `value IN (${placeholders(values.length)})`,
-    [name, dimension, hour, ...values],
-  ]
-  const valueOf = ({ value }: SqlRow): Buffer => value as Buffer
-  const [where, values] = among(piece.map(valueOf))
-  const { rows: found } = await tx.query(`SELECT value, views ${where}`, values)
-  const before = new Map(piece.map((row) => [valueOf(row).toString('latin1'), row['views']]))
-  const smallest = found.filter(
-    (row) => before.get(valueOf(row).toString('latin1')) === row['views'],
+  if (!(await openBooksOf(tx, name, Math.floor(hour / HOURS_A_DAY)))) return 0
+  const { affectedRows: folded } = await tx.query(
+    'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
+      `value IN (${placeholders(values.length)}) AND views = ?`,
+    [name, dimension, hour, ...values, views],
   )
-  if (smallest.length === 0) return 0
-  const [which, folded] = among(smallest.map(valueOf))
-  await tx.query(`DELETE ${which}`, folded)
-  const views = smallest.reduce((sum, row) => sum + Number(row['views']), 0)
-  await HOUR_VALUES.upsert(tx, [[name, dimension, hour, NO_VALUE, views]])
-  return smallest.length
+  if (folded === 0) return 0
+  await HOUR_VALUES.upsert(tx, [[name, dimension, hour, NO_VALUE, folded * views]])
+  return folded
 }

@@ -229,10 +229,15 @@ async function readSite(
     const found = await findOut(site.database, uses, { site: site.name, apart: world.apart })
     // One that was killed before it began has recorded nothing.
     const killed = lives.filter(({ exact, times }) => !exact && times.length > 0)
-    const heldBack = lives.filter(({ closed }) => closed && closed.inCache + closed.lost > 0)
+    const heldBack = lives.filter(({ exact, closed }) => !exact && closed)
+    const which = heldBack.map(({ name, closed }) => `: ${name} ${JSON.stringify(closed)}`).join('')
     return {
       checks: [
-        exactly(`${site.name} writers that closed without bringing all to SQL`, 0, heldBack.length),
+        exactly(
+          `${site.name} writers that closed without bringing all to SQL${which}`,
+          0,
+          heldBack.length,
+        ),
         ...checksOf(site.name, lives, found, disturbances, copied),
         ...looks
           .checks(lives, disturbances, copied?.activity)
@@ -272,7 +277,7 @@ function writerLife(
   const exact =
     failure === undefined &&
     truth.closed !== undefined &&
-    truth.closed.inCache + truth.closed.lost === 0
+    truth.closed.every(({ inCache, lost }) => inCache + lost === 0)
   return { ...truth, name, exact, killedAt, ...place }
 }
 

@@ -22,7 +22,7 @@ function world(): { life: WriterLife; found: Found } {
     times: Array.from({ length: ROWS }, (_, number) => number),
     poison: new Set(),
     afterClose: ROWS,
-    closed: { committed: 0, quarantined: 0, inCache: 0, lost: 0 },
+    closed: [{ committed: 0, quarantined: 0, inCache: 0, lost: 0 }],
     exact: true,
     killedAt: 0,
     hasPrivateCache: false,

@@ -54,10 +54,10 @@ process.once('SIGTERM', async () => {
   closing = true
   clearInterval(pace)
   truth?.closing(rightTime())
-  const closed = Promise.all([uses.recorded.close(), ...PARTS.map((part) => uses[part].close())])
+  const closed = Promise.all(PARTS.map((part) => uses[part].close()))
   for (let rows = 0; rows < ROWS_AFTER_CLOSE; rows++) record()
-  const [report] = await closed
-  truth?.closed(report)
+  const reports = await closed
+  truth?.closed(reports)
   process.off('disconnect', orphaned)
   process.disconnect()
 })

@@ -2,7 +2,7 @@
  * The record of what a writer has recorded, kept in a file that the writer appends to,
  * synchronously, before it records: after a SIGKILL at any moment the file tells the truth, up to
  * its last row. One line each: `row <time>`, `poison <time>` (a row that SQL refuses),
- * `closing <time>`, `closed <report>`. Rows are numbered by their order.
+ * `closing <time>`, `closed <reports>`. Rows are numbered by their order.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { CloseReport } from '../../src/index.js'
@@ -26,8 +26,8 @@ export class TruthKeeper {
     this.#line('closing', time)
   }
 
-  closed(report: CloseReport): void {
-    this.#line('closed', JSON.stringify(report))
+  closed(reports: readonly CloseReport[]): void {
+    this.#line('closed', JSON.stringify(reports))
     closeSync(this.#file)
   }
 
@@ -50,7 +50,8 @@ export interface Truth {
    * none.
    */
   afterClose: number
-  closed: CloseReport | undefined
+  /** What `close()` of each part said; `undefined`: it did not close in order. */
+  closed: readonly CloseReport[] | undefined
 }
 
 /** Reads a writer's file. A writer that was killed before it began has none. */
@@ -61,7 +62,7 @@ export function readTruth(path: string): Truth {
     const space = line.indexOf(' ')
     const [word, value] = [line.slice(0, space), line.slice(space + 1)]
     if (word === 'closing') truth.afterClose = truth.times.length
-    else if (word === 'closed') truth.closed = JSON.parse(value) as CloseReport
+    else if (word === 'closed') truth.closed = JSON.parse(value) as CloseReport[]
     else if (word === 'row' || word === 'poison') {
       if (word === 'poison') truth.poison.add(truth.times.length)
       truth.times.push(Number(value))
