@@ -131,7 +131,9 @@ export class SqliteSession {
       : openingError(reply.failure, this.#file)
     waiting?.reject(error)
     // A thread without a file is of no use; the next one may find the disk or the package again.
-    if (!reply.opened) this.#die(error.message, error)
+    // And libsql does not reset a statement that another process has kept waiting for too long: as
+    // long as it is there, the connection sees the file as it was, and no transaction begins.
+    if (!reply.opened || error.category === 'lock') this.#die(error.message, error)
   }
 
   #die(

@@ -190,6 +190,38 @@ test("a transaction that reads and then writes survives another process's writes
   await Promise.all([database.close(), other.close()])
 })
 
+test('after a wait for a lock that was too long, the newest state is read and written', async () => {
+  const file = freshFile()
+  const [holder, query, transaction] = [sqlite(file), sqlite(file), sqlite(file)]
+  await holder.query('CREATE TABLE t (x INTEGER)')
+  await holder.query('INSERT INTO t VALUES (0)')
+  const add = 'UPDATE t SET x = x + 1'
+  await holder.transaction(async (tx) => {
+    await tx.query(add)
+    let waits = true
+    const waited = Promise.all([
+      rejects(query.query(add), 'lock'),
+      rejects(
+        transaction.transaction((waiting) => waiting.query(add)),
+        'lock',
+      ),
+    ]).finally(() => (waits = false))
+    // Without a statement for 10 s it would be rolled back.
+    while (waits) await Promise.all([tx.query('SELECT x FROM t'), setTimeout(500)])
+    await waited
+    // A connection that goes on with what has failed keeps the state of the file that it sees here.
+    for (const database of [query, transaction]) await database.query('SELECT x FROM t')
+  })
+  for (const database of [query, transaction]) {
+    await database.transaction((tx) => tx.query(add))
+    await database.query(add)
+  }
+  for (const database of [holder, query, transaction]) {
+    assert.deepEqual((await database.query('SELECT x FROM t')).rows, [{ x: 5 }])
+    await database.close()
+  }
+})
+
 test('whole numbers are bound as integers, so that 5 / 2 is 2', async () => {
   const database = new SqliteDatabase(':memory:')
   const { rows } = await database.query(
