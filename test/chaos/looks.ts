@@ -10,7 +10,7 @@ import type { Disturbances } from './disturbances.js'
 import { type Check, exactly } from './checks.js'
 import { type Due, dueRows, STEPS } from './due.js'
 import { firstIndex } from './first-index.js'
-import { PARTS, type Uses } from './uses.js'
+import { PARTS, type Uses, WINDOW_SECONDS } from './uses.js'
 
 const LOOK_EVERY_MS = 500
 
@@ -135,6 +135,8 @@ class Recorded {
   }
 
   least({ at, end }: Look): number {
+    // By a clock that is ahead by days, all rows are older than the window.
+    if (end - WINDOW_SECONDS * 1000 > at) return 0
     const old = Math.min(end, at - this.#longestExcuseMs)
     const first = firstIndex(this.#due.length, (index) => this.#due[index]!.at < old)
     let least = this.#before + first

@@ -44,8 +44,8 @@ export type Part = (typeof PARTS)[number]
 const ROWS_A_STATEMENT = 500
 /** Longer than any fault, so that closing in order never has to leave anything behind. */
 const CLOSE_TIMEOUT_MS = 180_000
-/** Longer than a run and the steps of its clocks together. */
-const WINDOW_SECONDS = 12 * 3600
+/** Longer than a run and the steps of its clocks together, but for those by days. */
+export const WINDOW_SECONDS = 12 * 3600
 /** The period of collectors elsewhere, as a process takes it that does not collect. */
 const DEFAULT_PERIOD_SECONDS = 10
 /** Longer than the lease of a killed collector, and the look of the next one: 35 s. */
