@@ -32,6 +32,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
   'wide-cache': [
     ['wide-cache', 'options'],
     ['commands', 'engine-recorder', 'recorder'],
+    ['engines-beside'],
     ['engine', 'engine-parts', 'engine-settings'],
     ['operations'],
     ['collector', 'writer'],
@@ -50,12 +51,14 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ],
   ],
   activity: [
-    ['site-activity', 'activity', 'engine-settings', 'router', 'middleware'],
+    ['site-activity', 'activity', 'measure-collector', 'engine-settings', 'router', 'middleware'],
     ['visit-retention'],
     [
       'commit',
       'folding',
       'history',
+      'history-beside',
+      'top-beside',
       'hour-recount',
       'live',
       'options',

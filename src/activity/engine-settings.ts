@@ -1,7 +1,9 @@
 import type { Environment } from '../support/environment.js'
+import { type Measure, measureName } from '../page-views/measures.js'
 import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
+import { collectedSlowly } from '../wide-cache/grid-options.js'
 import { bookMetrics } from './book-metrics.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import type { ActivitySettings } from './options.js'
@@ -10,20 +12,29 @@ import { Recounts } from './recount.js'
 import { type Visit, visitCodec } from './visit.js'
 import { VisitRetention } from './visit-retention.js'
 
-/** Returns what an activity hands in to its engine. */
+/**
+ * Returns what an activity hands in to the engine of a measure. That which its figures are of has
+ * them soon, and the others cost less. Of bots, sums are enough.
+ *
+ * @param found called by the process that collects that measure, every 10 s at most
+ */
 export function engineSettings(
   settings: ActivitySettings,
+  measure: Measure,
   environment: Environment,
   logger: BurstLogger,
+  found?: () => Promise<unknown>,
 ): EngineSettings<Visit> {
-  const { name, keepSeconds, historyDays, keep, layerSeconds } = settings
+  const { keepSeconds, historyDays, layerSeconds, count } = settings
+  const name = measureName(settings.name, measure)
+  const keep = measure === 'bots' ? 'sums' : settings.keep
   const { clock } = environment
   const random = (): number => environment.random()
   const recounts = new Recounts({ name, layerSeconds, random, logger })
   const folding = new Folding(name)
-  const retention = new VisitRetention({ ...settings, clock, logger })
+  const retention = new VisitRetention({ ...settings, name, keep, clock, logger })
   return {
-    ...settings.grid,
+    ...(measure === count ? settings.grid : collectedSlowly(settings.grid)),
     name,
     kind: 'activity',
     nameSettings: {
@@ -38,7 +49,10 @@ export function engineSettings(
     readTtlSeconds: settings.statsTtlSeconds,
     removeOld: (database, context) => retention.removeOld(database, context),
     afterDrain: (database) => folding.run(database),
-    afterRun: (database, now) => recounts.run(database, now),
+    async afterRun(database, now) {
+      await recounts.run(database, now)
+      await found?.()
+    },
     metrics: bookMetrics,
     collectorRemedy: START_COMMAND,
   }

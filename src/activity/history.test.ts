@@ -11,7 +11,7 @@ import { openDatabase } from '../database/open.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { commitVisits } from './commit.js'
 import { packDimensions, packedPairs, unpackPair } from './packed-dimensions.js'
-import { type ActivityPeriod, readHistory, readTop } from './history.js'
+import { type MeasuredPeriod, readHistory, readTop } from './history.js'
 import { type Period, PERIOD_MS } from '../support/periods.js'
 import { removeOldVisits } from './retention.js'
 import { readStats } from './stats.js'
@@ -93,7 +93,7 @@ class Recount {
     if (this.#visits.length > 0) this.#openFrom = Math.max(this.#openFrom, openFrom)
   }
 
-  history(by: Period, from: number, to: number): ActivityPeriod[] {
+  history(by: Period, from: number, to: number): MeasuredPeriod[] {
     const ms = PERIOD_MS[by]
     return Array.from({ length: (to - from) / ms }, (_, index) => {
       const start = from + index * ms

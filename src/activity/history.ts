@@ -2,13 +2,15 @@
  * The reading of totals. Each is one statement, so that all figures of an answer are of one moment.
  */
 import type { Queryable, SqlRow } from '../database/database.js'
+import { placeholders } from '../database/dialect.js'
 import { HOURS_A_DAY, OPEN_DAY } from './books.js'
+import { NO_VALUE } from './dimension-values.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import { visitorsByHour } from './day-closing.js'
 import { OTHER } from './sums.js'
 
-/** Figures of one hour or day (UTC). */
-export interface ActivityPeriod {
+/** Figures of one measure in one hour or day (UTC). */
+export interface MeasuredPeriod {
   /** Start of the hour or day, in ISO 8601. */
   readonly start: string
   /** Page views of the period. */
@@ -17,8 +19,8 @@ export interface ActivityPeriod {
   readonly visitors: number
 }
 
-/** The views of one value of a dimension. */
-export interface ValueViews {
+/** The views of one value of a dimension, of one measure. */
+export interface MeasuredValue {
   /** `null`: visits without a value. `(other)`: the values that are not listed one by one. */
   readonly value: string | null
   /** Page views with this value. */
@@ -36,7 +38,7 @@ export async function readHistory(
   name: string,
   by: Period,
   range: PeriodRange,
-): Promise<ActivityPeriod[]> {
+): Promise<MeasuredPeriod[]> {
   const read = by === 'hour' ? readHours : readDays
   const { views, visitors } = await read(queryable, name, range)
   return Array.from({ length: range.to - range.from }, (_, index) => {
@@ -155,9 +157,25 @@ export async function readTop(
   queryable: Queryable,
   name: string,
   dimension: string,
+  range: PeriodRange,
+  n: number,
+): Promise<MeasuredValue[]> {
+  const values = await readValues(queryable, name, dimension, range, n)
+  return values.sort((a, b) => b.pageViews - a.pageViews).slice(0, n)
+}
+
+/**
+ * The views of `n` values of a dimension, of those in `first` before others, and of `null` where
+ * visits have no value.
+ */
+export async function readValues(
+  queryable: Queryable,
+  name: string,
+  dimension: string,
   { from, to }: PeriodRange,
   n: number,
-): Promise<ValueViews[]> {
+  first: readonly string[] = [],
+): Promise<MeasuredValue[]> {
   // Whole days of the range are closed up to `closedTo`, at the most.
   const firstDay = Math.ceil(from / HOURS_A_DAY)
   const lastDay = Math.max(firstDay, Math.floor(to / HOURS_A_DAY))
@@ -173,7 +191,11 @@ export async function readTop(
       'SUM(SUM(views)) OVER () AS listed FROM (SELECT value, views FROM activity_day_values ' +
       'WHERE name = ? AND dimension = ? AND day >= ? AND day < ? ' +
       `UNION ALL ${hours} ? AND hour < ? UNION ALL ${hours} ${HOURS_A_DAY} * ${closedTo} ` +
-      'AND hour < ?) AS parts GROUP BY value ORDER BY views DESC, value LIMIT ?) AS top ' +
+      'AND hour < ?) AS parts GROUP BY value ORDER BY ' +
+      (first.length > 0
+        ? `CASE WHEN value IN (${placeholders(first.length)}) THEN 0 ELSE 1 END, `
+        : '') +
+      'views DESC, value LIMIT ?) AS top ' +
       'UNION ALL SELECT NULL, COALESCE(SUM(views), 0), 0 FROM activity_hours ' +
       'WHERE name = ? AND hour >= ? AND hour < ?',
     [
@@ -189,6 +211,7 @@ export async function readTop(
       dimension,
       ...closedToValues,
       to,
+      ...first.map((value) => (value === OTHER ? NO_VALUE : Buffer.from(value))),
       n,
       name,
       from,
@@ -197,7 +220,7 @@ export async function readTop(
   )
   let all = 0
   let listed = 0
-  const values: ValueViews[] = []
+  const values: MeasuredValue[] = []
   for (const { value, views, listed: sum } of rows) {
     if (Buffer.isBuffer(value)) {
       values.push({ value: value.toString() || OTHER, pageViews: Number(views) })
@@ -205,5 +228,5 @@ export async function readTop(
     } else all = Number(views)
   }
   if (all > listed) values.push({ value: null, pageViews: all - listed })
-  return values.sort((a, b) => b.pageViews - a.pageViews).slice(0, n)
+  return values
 }

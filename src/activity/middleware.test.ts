@@ -23,6 +23,7 @@ interface Counted {
   identity: string | undefined
   page: string
   dimensions?: readonly string[]
+  measure?: 'seen' | 'bots'
 }
 
 function tracker(options: ActivityOptions = {}): {
@@ -35,10 +36,11 @@ function tracker(options: ActivityOptions = {}): {
   const logger = new BurstLogger(log, () => performance.now())
   const { middleware } = requestViews(
     activitySettings({ collect: false, ...options }),
-    ({ page, dimensions }, identity, userAgent) =>
+    ({ measure, page, dimensions }, identity, userAgent) =>
       counted.push({
         identity: userAgent === undefined ? identity : `${identity}\n${userAgent}`,
         page,
+        ...(measure !== 'served' && { measure }),
         ...(dimensions && { dimensions: packedPairs(dimensions).flatMap(unpackPair) }),
       }),
     logger,
@@ -185,22 +187,19 @@ for (const [name, express] of expresses) {
     assert.deepEqual(pages(it), ['/', '/page', '/last'])
   })
 
-  test(`${name}: bots and prefetches do not count, unless bots are asked for`, async () => {
-    for (const [bots, expected] of [
-      ['skip', ['/last']],
-      ['count', ['/bot', '/bot', '/last']],
-    ] as const) {
-      const it = site({ bots })
-      await browse(it.app, '/bot', {
-        'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
-      })
-      await browse(it.app, '/bot', { 'user-agent': `Googlebot ${'x'.repeat(9_000)}` })
-      await browse(it.app, '/prefetch', { 'sec-purpose': 'prefetch' })
-      await browse(it.app, '/prerender', { 'sec-purpose': 'prefetch;prerender' })
-      await browse(it.app, '/last')
-      await eventually('all are counted', () => it.counted.length >= expected.length)
-      assert.deepEqual(pages(it), expected)
-    }
+  test(`${name}: bots count apart, without a visitor, and prefetches do not count`, async () => {
+    const it = site()
+    await browse(it.app, '/bot', {
+      'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)',
+    })
+    await browse(it.app, '/bot', { 'user-agent': `Googlebot ${'x'.repeat(9_000)}` })
+    await browse(it.app, '/prefetch', { 'sec-purpose': 'prefetch' })
+    await browse(it.app, '/prerender', { 'sec-purpose': 'prefetch;prerender' })
+    await browse(it.app, '/last')
+    await eventually('all are counted', () => it.counted.length >= 3)
+    const bot = { identity: undefined, page: '/bot', measure: 'bots' }
+    assert.deepEqual(it.counted.slice(0, 2), [bot, bot])
+    assert.deepEqual(pages(it), ['/bot', '/bot', '/last'])
   })
 
   test(`${name}: a privacy signal makes a visit anonymous, uncounted, or neither`, async () => {

@@ -3,6 +3,7 @@ import type { BurstLogger } from '../support/logger.js'
 import type { Request } from '../page-views/express.js'
 import { type Handler, targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
+import type { Measure } from '../page-views/measures.js'
 import { pageViews } from '../page-views/middleware.js'
 import { pathOf } from '../page-views/path.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
@@ -11,8 +12,9 @@ import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf } from './page.js'
 
-/** Page and values that a page view counts for. */
+/** Page and values that a page view counts for, and the measure. */
 export interface ViewedPage {
+  readonly measure: Measure
   readonly page: string
   /** Packed. */
   readonly dimensions: string | undefined
@@ -31,14 +33,11 @@ export interface RequestViews {
  * the values of the option `dimensions`.
  */
 export function requestViews(
-  settings: Pick<
-    ActivitySettings,
-    'skip' | 'visitor' | 'page' | 'dimensions' | 'bots' | 'privacySignals'
-  >,
+  settings: Pick<ActivitySettings, 'skip' | 'visitor' | 'page' | 'dimensions' | 'privacySignals'>,
   count: Count<ViewedPage>,
   logger: BurstLogger,
 ): RequestViews {
-  const { skip, page, visitor, dimensions, bots, privacySignals } = settings
+  const { skip, page, visitor, dimensions, privacySignals } = settings
   const guard = new Guard(logger)
   const asked = Object.values(dimensions)
   const callsBack =
@@ -47,10 +46,16 @@ export function requestViews(
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
   const visitors = new Visitors(
-    { visitor: visitor && { option: 'visitor', of: visitor }, bots, privacySignals },
+    { visitor: visitor && { option: 'visitor', of: visitor }, bots: 'apart', privacySignals },
     logger,
   )
-  const viewed = (req: Request, pageName: string | undefined, target: string): ViewedPage => ({
+  const viewed = (
+    req: Request,
+    pageName: string | undefined,
+    target: string,
+    isBot: boolean,
+  ): ViewedPage => ({
+    measure: isBot ? 'bots' : 'served',
     page: pageOf(pageName ?? pageOption(req) ?? pathOf(target)),
     dimensions: values?.(req),
   })
@@ -58,7 +63,7 @@ export function requestViews(
     {
       skip,
       visitors,
-      subject: (req, target) => viewed(req, undefined, target),
+      subject: (req, target, isBot) => viewed(req, undefined, target, isBot),
       callsBack,
     },
     count,
@@ -69,8 +74,8 @@ export function requestViews(
     record(received, page) {
       // Typed as Express's for the site's own functions, whatever framework it is.
       const req = received as Request
-      visitors.record(req, undefined, (identity, userAgent) =>
-        count(viewed(req, page, targetOf(req)), identity, userAgent),
+      visitors.record(req, undefined, (identity, userAgent, isBot) =>
+        count(viewed(req, page, targetOf(req), isBot), identity, userAgent),
       )
     },
   }

@@ -11,6 +11,7 @@ test('without options there are the documented defaults', () => {
   const { grid, logger, ...settings } = activitySettings({})
   assert.deepEqual(settings, {
     name: 'activity',
+    count: 'served',
     windowSeconds: 600,
     statsTtlSeconds: 2,
     keepSeconds: 24 * 3600,
@@ -23,7 +24,6 @@ test('without options there are the documented defaults', () => {
     layerSeconds: 3,
     vanishedSeconds: 3600,
     keep: '',
-    bots: 'skip',
     privacySignals: 'anonymous',
   })
   assert.deepEqual(grid, { cache: undefined, database: undefined, ...gridSettings({}) })
@@ -70,7 +70,7 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
     ),
   ],
   [{ commit: () => {} }, TypeError, /option "commit".*no such option/],
-  [{ name: 'with spaces' }, RangeError, /option "name" is "with spaces"; allowed: 1 to 32/],
+  [{ name: 'with spaces' }, RangeError, /option "name" is "with spaces"; allowed: 1 to 27/],
   [{ name: 'x'.repeat(33) }, RangeError, /option "name"/],
   [{ name: '' }, RangeError, /option "name" is ""/],
   [{ name: 7 }, TypeError, /option "name" is 7/],
@@ -125,8 +125,12 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
   [{ skip: true }, TypeError, /option "skip" is true; allowed: a function/],
   [{ visitor: 'ip' }, TypeError, /option "visitor" is "ip"; allowed: a function/],
   [{ page: /x/ }, TypeError, /option "page" is an object; allowed: a function/],
-  [{ bots: 'ignore' }, RangeError, /option "bots" is "ignore"; allowed: "skip" or "count"/],
-  [{ bots: null }, TypeError, /option "bots" is null/],
+  [{ bots: 'count' }, TypeError, /option "bots" is "count"; allowed: no such option/],
+  [{ count: 'both' }, RangeError, /option "count" is "both"; allowed: "served" or "seen"/],
+  [{ count: null }, TypeError, /option "count" is null/],
+  [{ name: 'a.seen' }, RangeError, /option "name" is "a\.seen"; allowed: .*not end in/],
+  [{ name: '.bots' }, RangeError, /option "name" is ".bots"; allowed: .*not end in/],
+  [{ name: 'x'.repeat(28) }, RangeError, /option "name" is "x{28}"; allowed: 1 to 27 letters/],
   [
     { privacySignals: 'none' },
     RangeError,

@@ -1,13 +1,7 @@
 import type { Logger } from '../support/logger.js'
-import {
-  given,
-  integer,
-  identifier,
-  oneOf,
-  onlyKnown,
-  optionalFunction,
-} from '../support/options.js'
+import { given, integer, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
+import { measuredName } from '../page-views/measures.js'
 import { checkedDimensions, type Dimension } from './dimensions/dimensions.js'
 import type { Keep } from './keep.js'
 import {
@@ -25,10 +19,16 @@ import {
  */
 export interface ActivityOptions extends GridOptions {
   /**
-   * Sites that give the same name share their figures. 1 to 32 letters, digits, `_`, `.`, `-`.
-   * @default 'activity'
+   * Sites that give the same name share their figures. 1 to 27 letters, digits, `_`, `.`, `-`; not
+   * with `.seen` or `.bots` at its end. @default 'activity'
    */
   name?: string | undefined
+  /**
+   * Page views that the figures are of: `served`, those that the server sent to people, or `seen`,
+   * those that browsers report. Both are counted, each for itself, whichever is named here.
+   * @default 'served'
+   */
+  count?: 'served' | 'seen' | undefined
   /**
    * Seconds that the figures look back, at least `layerSeconds`.
    * @default 600, or `layerSeconds` if that is longer
@@ -92,8 +92,6 @@ export interface ActivityOptions extends GridOptions {
    * @default what SQL has; 'rows' if no process has said
    */
   keep?: 'rows' | 'sums' | undefined
-  /** Whether visits of bots, told by their user agents or by having none, count. @default 'skip' */
-  bots?: 'skip' | 'count' | undefined
   /**
    * Visits with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts them without a visitor, `skip` not at
    * all, `ignore` like all others. @default 'anonymous'
@@ -106,6 +104,8 @@ export interface ActivityOptions extends GridOptions {
  */
 export interface ActivitySettings {
   readonly name: string
+  /** The measure that the figures are of. */
+  readonly count: 'served' | 'seen'
   readonly windowSeconds: number
   readonly statsTtlSeconds: number
   /** Time for which this process wants visits to be kept. */
@@ -123,7 +123,6 @@ export interface ActivitySettings {
   readonly vanishedSeconds: number
   /** Part of visits that is kept; empty: not given. */
   readonly keep: Keep | ''
-  readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   readonly logger: Logger
   readonly grid: GridSettings
@@ -131,6 +130,7 @@ export interface ActivitySettings {
 
 const OWN_OPTIONS = [
   'name',
+  'count',
   'windowSeconds',
   'statsTtlSeconds',
   'retentionHours',
@@ -140,7 +140,6 @@ const OWN_OPTIONS = [
   'dimensions',
   'historyDays',
   'keep',
-  'bots',
   'privacySignals',
 ] as const
 
@@ -156,6 +155,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
   onlyKnown('createActivity', options, [...OWN_OPTIONS, ...GRID_OPTIONS])
   const {
     name = 'activity',
+    count = 'served',
     windowSeconds,
     statsTtlSeconds = 2,
     retentionHours,
@@ -165,11 +165,10 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     dimensions = {},
     historyDays = 8,
     keep,
-    bots = 'skip',
     privacySignals = 'anonymous',
     ...gridOptions
   } = given(options)
-  const checkedName = identifier('name', name)
+  const checkedName = measuredName('name', name)
   const grid = gridSettings(gridOptions)
   const { layerSeconds, vanishedSeconds, logger } = grid
 
@@ -191,6 +190,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
 
   return Object.freeze({
     name: checkedName,
+    count: oneOf('count', count, ['served', 'seen']),
     windowSeconds: window,
     statsTtlSeconds: integer('statsTtlSeconds', statsTtlSeconds, 1, 86_400, 'seconds'),
     // The window ends at `asOf`, and what it holds may come as late as cells live.
@@ -212,7 +212,6 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     layerSeconds,
     vanishedSeconds,
     keep: keep === undefined ? '' : oneOf('keep', keep, ['rows', 'sums']),
-    bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
     logger,
     grid,

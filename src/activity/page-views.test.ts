@@ -28,8 +28,8 @@ interface Case {
   readonly options?: ActivityOptions
   /** The client goes as soon as it has read so much, or has sent its request. */
   readonly hangsUp?: 'after the headers' | 'before the headers'
-  /** `anonymous`: counts without a visitor. */
-  readonly counts: boolean | 'anonymous'
+  /** `anonymous`: counts without a visitor; `as a bot`: in that measure, without a visitor. */
+  readonly counts: boolean | 'anonymous' | 'as a bot'
 }
 
 const status =
@@ -136,15 +136,17 @@ const ROWS: { [row: string]: readonly Case[] } = {
     { headers: { purpose: 'navigation' }, counts: true },
   ],
   '`User-Agent`': [
-    { headers: { 'user-agent': BOT }, counts: false },
-    { headers: { 'user-agent': 'curl/8.0' }, counts: false },
-    { headers: { 'user-agent': '' }, counts: false },
-    { headers: { 'user-agent': null }, counts: false },
-    ...[BOT, '', null].map((agent): Case => ({
-      headers: { 'user-agent': agent },
-      options: { bots: 'count' },
-      counts: true,
-    })),
+    ...[BOT, 'curl/8.0', '', null].flatMap((agent): Case[] => [
+      { headers: { 'user-agent': agent }, counts: 'as a bot' },
+      { headers: { 'user-agent': agent, dnt: '1' }, counts: 'as a bot' },
+      { headers: { 'user-agent': agent }, options: { visitor: () => 'me' }, counts: 'as a bot' },
+      { headers: { 'user-agent': agent }, options: { skip: () => true }, counts: false },
+      {
+        headers: { 'user-agent': agent, dnt: '1' },
+        options: { privacySignals: 'skip' },
+        counts: false,
+      },
+    ]),
   ],
   '`Sec-GPC: 1` or `DNT: 1`': [
     { headers: { 'sec-gpc': '1' }, counts: 'anonymous' },
@@ -186,10 +188,13 @@ async function holds(
   app: Express,
   { method = 'GET', headers = {}, answer = status(200), options = {}, hangsUp, counts }: Case,
 ): Promise<void> {
-  const counted: (boolean | 'anonymous')[] = []
+  const counted: Case['counts'][] = []
   const { middleware } = requestViews(
     activitySettings({ collect: false, ...options }),
-    (_page, identity) => counted.push(identity === undefined ? 'anonymous' : true),
+    ({ measure }, identity) => {
+      if (measure === 'bots') counted.push(identity === undefined ? 'as a bot' : true)
+      else counted.push(identity === undefined ? 'anonymous' : true)
+    },
     new BurstLogger(keptLog(), () => 0),
   )
   let closed = false

@@ -9,6 +9,7 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { packedPairs, unpackPair } from './packed-dimensions.js'
 import { BurstLogger } from '../support/logger.js'
 import { deviceClass } from './dimensions/device-class.js'
+import type { Measure } from '../page-views/measures.js'
 import { requestViews } from './middleware.js'
 import { type ActivityOptions, activitySettings } from './options.js'
 import { createActivity } from './site-activity.js'
@@ -29,16 +30,18 @@ function requestOf(headers: Record<string, string> = {}, fields: object = {}): I
 function recorder(options: ActivityOptions = {}) {
   const counted: (readonly [page: string, identity: string | undefined, agent: boolean])[] = []
   const dimensions: (readonly string[])[] = []
+  const measures: Measure[] = []
   const log = keptLog()
   const { record } = requestViews(
     activitySettings({ collect: false, ...options }),
     (viewed, identity, userAgent) => {
       counted.push([viewed.page, identity, userAgent === BROWSER])
+      measures.push(viewed.measure)
       dimensions.push(packedPairs(viewed.dimensions ?? '').flatMap(unpackPair))
     },
     new BurstLogger(log, () => 0),
   )
-  return { counted, dimensions, log, record }
+  return { counted, dimensions, measures, log, record }
 }
 
 test('the page is the one given, else that of the option, else the path', () => {
@@ -72,16 +75,17 @@ test('the visitor is the address with the user agent, or what the option says', 
 test('bots and who asks for privacy are treated as the options say', () => {
   const bot = { 'user-agent': 'Googlebot/2.1' }
   const all = (options: ActivityOptions) => {
-    const { counted, record } = recorder(options)
+    const { counted, measures, record } = recorder(options)
     for (const headers of [bot, { 'sec-gpc': '1' }, { dnt: '1' }, {}]) {
       record(requestOf(headers), '/')
     }
-    return counted.map(([, identity]) => identity !== undefined)
+    return counted.map(([, identity], at) =>
+      measures[at] === 'bots' && identity === undefined ? 'bots' : identity !== undefined,
+    )
   }
-  assert.deepEqual(all({}), [false, false, true])
-  assert.deepEqual(all({ bots: 'count' }), [true, false, false, true])
-  assert.deepEqual(all({ privacySignals: 'skip' }), [true])
-  assert.deepEqual(all({ privacySignals: 'ignore' }), [true, true, true])
+  assert.deepEqual(all({}), ['bots', false, false, true])
+  assert.deepEqual(all({ privacySignals: 'skip' }), ['bots', true])
+  assert.deepEqual(all({ privacySignals: 'ignore' }), ['bots', true, true, true])
 })
 
 test('dimensions have their values; skip is not asked, since there is no response', () => {
@@ -101,7 +105,7 @@ test('a request that cannot be looked at is not counted, and the log says so', (
   assert.match(log.lines.join('\n'), /a visit could not be looked at \(.* TypeError\)/)
 })
 
-test('record() tells a request from a visit, and takes the part of a view that is right', async () => {
+test('record() tells a request from a visit, and takes what is right of a view', async () => {
   const [database, log] = [sqlite(':memory:'), keptLog()]
   const activity = createActivity({ database, cache: memory(), collect: false, logger: log })
   activity.record(requestOf(), { page: '/given' })

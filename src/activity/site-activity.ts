@@ -7,6 +7,7 @@ import { dashboardRouter } from '../dashboard/router.js'
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
+import { measureName } from '../page-views/measures.js'
 import { Views } from '../page-views/views.js'
 import { HOUR_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -17,18 +18,15 @@ import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
+import { EnginesBeside } from '../wide-cache/engines-beside.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
 import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { engineSettings } from './engine-settings.js'
-import {
-  type ActivityPeriod,
-  readHistory,
-  readHourlyViews,
-  readTop,
-  type ValueViews,
-} from './history.js'
+import { readHourlyViews } from './history.js'
+import { type ActivityPeriod, readActivityHistory } from './history-beside.js'
+import { readActivityTop, type ValueViews } from './top-beside.js'
 import { type LiveActivity, liveView, readLive } from './live.js'
 import { type RequestViews, requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings } from './options.js'
@@ -83,14 +81,19 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   readonly #requests: RequestViews
 
   constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
-    const { name } = settings
+    const { name, count } = settings
     const { clock } = environment
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     const connections = new Connections<CloseReport>('Activity', name, environment)
-    const engine = new Engine(
+    const engine: Engine<Visit> = new Engine(
       connections,
-      engineSettings(settings, environment, logger),
+      engineSettings(settings, count, environment, logger, () => beside.found()),
       environment,
+    )
+    const others = (['served', 'seen', 'bots'] as const).filter((measure) => measure !== count)
+    const beside = new EnginesBeside(
+      engine,
+      others.map((measure) => engineSettings(settings, measure, environment, logger)),
     )
     const { cache, database, writer } = engine
     const views = new Views<ViewedPage>({
@@ -99,12 +102,15 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       name,
       clock: engine.clock,
       logger,
-      forward: (time, visitor, { page, dimensions }, recordedAt) =>
-        writer.append({ time, visitor, page, dimensions }, recordedAt),
+      forward(time, visitor, { measure, page, dimensions }, recordedAt) {
+        const target =
+          measure === count ? writer : beside.engineOf(measureName(name, measure))?.writer
+        target?.append({ time, visitor, page, dimensions }, recordedAt)
+      },
       got: 'record() got',
       withPrivateCache: 'count one visitor several times',
     })
-    super(engine, views)
+    super(engine, views, [], beside)
     this.#settings = settings
     this.#engine = engine
     this.#logger = logger
@@ -156,8 +162,24 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       )
     }
     if (!isPage) this.#views.refused('page', page, 'a text', 'the visit counts for the page "/"')
-    const viewed = { page: isPage ? pageOf(page) : '/', dimensions: undefined }
+    const viewed: ViewedPage = {
+      measure: 'served',
+      page: isPage ? pageOf(page) : '/',
+      dimensions: undefined,
+    }
     this.#views.countAt(this.#timeOf(at), viewed, identity)
+  }
+
+  /**
+   * Counts a view that a browser has reported. Whether it counts, and whose it is, was decided by
+   * the rules of the middleware; reports of bots count nowhere.
+   */
+  recordSeen(
+    { page, dimensions }: Omit<ViewedPage, 'measure'>,
+    identity: string | undefined,
+    userAgent: string | undefined,
+  ): void {
+    this.#views.count({ measure: 'seen', page, dimensions }, identity, userAgent)
   }
 
   stats(): Promise<ActivityStats> {
@@ -175,8 +197,8 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   #history(query: HistoryQuery): Promise<Dated<ActivityPeriod[]>> {
     return this.#engine.connections.run(async () => {
       const { by, range } = historyQuery(query)
-      return this.#read(`history:${by}:${range.from}:${range.to}`, (database, { name }) =>
-        readHistory(database, name, by, range),
+      return this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
+        readActivityHistory(database, this.#settings, by, range),
       )
     })
   }
@@ -188,9 +210,10 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       const { historyDays } = this.#settings
       return this.#read(
         `top:${known}:${range.from}:${range.to}:${n}:${historyDays}`,
-        (database, { name, asOf }) => {
+        (database, { asOf }) => {
           const keptFrom = hourOf(asOf) - HOURS_A_DAY * historyDays
-          return readTop(database, name, known, wholeDays(range, keptFrom), n)
+          const hours = wholeDays(range, keptFrom)
+          return readActivityTop(database, this.#settings, known, hours, n)
         },
       )
     })

@@ -18,7 +18,7 @@ import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { readCertificate } from './certificate.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { packDimensions, packedPairs, unpackPair } from './packed-dimensions.js'
-import type { ActivityPeriod } from './history.js'
+import type { MeasuredPeriod } from './history.js'
 import { recountHour } from './hour-recount.js'
 import type { Period } from '../support/periods.js'
 import { activitySettings } from './options.js'
@@ -61,8 +61,8 @@ class Recount {
     if (this.#visits.length > 0) this.#openFrom = Math.max(this.#openFrom, openFrom)
   }
 
-  history(ms: number, from: number, to: number): ActivityPeriod[] {
-    const periods: ActivityPeriod[] = []
+  history(ms: number, from: number, to: number): MeasuredPeriod[] {
+    const periods: MeasuredPeriod[] = []
     for (let start = from; start < to; start += ms) {
       const visits = this.#visits.filter(({ time }) => time >= start && time < start + ms)
       const visitors = new Set(visits.flatMap(({ visitor }) => visitor?.toString('hex') ?? []))

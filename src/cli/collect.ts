@@ -3,7 +3,7 @@
  * told to.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { SiteActivity } from '../activity/site-activity.js'
+import { MeasureCollector } from '../activity/measure-collector.js'
 import { activitySettings } from '../activity/options.js'
 import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
@@ -12,9 +12,11 @@ import { openDatabase } from '../database/open.js'
 import { refusedRights } from '../database/rights.js'
 import { ItemHits } from '../hits/item-hits.js'
 import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
+import { measureOf } from '../page-views/measures.js'
 import { systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
+import { identifier } from '../support/options.js'
 import { type Collectable, collectableOf } from '../wide-cache/commands.js'
 import { type SharedName, sharedNames } from '../wide-cache/ledger/name-settings.js'
 import { type CollectOptions, UsageError } from './arguments.js'
@@ -51,7 +53,9 @@ export async function collect(
   where?: string,
 ): Promise<void> {
   // Of all flags, before anything is opened.
-  activitySettings({ ...options, logger })
+  const { name, ...others } = options
+  activitySettings({ ...others, logger })
+  if (name !== undefined) identifier('name', name)
   const address = where === undefined ? undefined : addressOf(where)
   const { cache } = openCache(cacheUrl)
   try {
@@ -219,15 +223,13 @@ class CollectedNames {
     }
     if (kind === 'activity') {
       const historyDays = recorded.historyDays || undefined
-      const settings = activitySettings({ ...grid, name, retentionHours, historyDays })
+      const { name: site, measure } = measureOf(name)
+      // Either may be the one that the sites' figures are of.
+      const count = measure === 'bots' ? 'served' : measure
+      const settings = activitySettings({ ...grid, name: site, count, retentionHours, historyDays })
       // As the sites have it, and not for longer by default.
-      return collectableOf(
-        new SiteActivity(
-          retentionHours === undefined
-            ? { ...settings, keepSeconds: recorded.keepSeconds }
-            : settings,
-        ),
-      )!
+      const kept = retentionHours === undefined ? { keepSeconds: recorded.keepSeconds } : {}
+      return collectableOf(new MeasureCollector({ ...settings, ...kept }, measure))!
     }
     if (kind === 'hits' && name.startsWith(GRID_NAME_START)) {
       const hits = hitsSettings({ ...grid, name: name.slice(GRID_NAME_START.length) })

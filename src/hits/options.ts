@@ -1,5 +1,5 @@
 import type { Logger } from '../support/logger.js'
-import { given, integer, identifier, oneOf, onlyKnown, wrongValue } from '../support/options.js'
+import { given, integer, identifier, oneOf, onlyKnown } from '../support/options.js'
 import {
   GRID_OPTIONS,
   type GridOptions,
@@ -75,10 +75,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     privacySignals = 'anonymous',
     ...gridOptions
   } = given(options)
-  const name = identifier('name', givenName)
-  if (name.length > MAX_NAME) {
-    throw wrongValue('name', name, `1 to ${MAX_NAME} letters, digits, "_", "." or "-"`)
-  }
+  const name = identifier('name', givenName, MAX_NAME)
   const gridName = GRID_NAME_START + name
   const grid = gridSettings(gridOptions)
   const { vanishedSeconds, logger } = grid

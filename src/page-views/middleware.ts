@@ -4,7 +4,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { Guard, describe } from '../visitors/guard.js'
 import { Mount } from './mount.js'
 import { isPage, isPrefetch, isWhole } from './page-view.js'
-import type { Count, Visitors } from './visitors.js'
+import type { Count, Treatment, Visitors } from './visitors.js'
 
 /** Functions that are asked about a page view, and rules for page views that do not count. */
 export interface PageViewSettings<Subject> {
@@ -15,7 +15,7 @@ export interface PageViewSettings<Subject> {
    * routers rewrote it. `undefined`: nothing counts where this middleware is mounted; then the next
    * place where the request meets it is asked.
    */
-  readonly subject: (req: Request, target: string) => Subject | undefined
+  readonly subject: (req: Request, target: string, isBot: boolean) => Subject | undefined
   /** Whether the visitor is the author of the subject, whose views do not count. */
   readonly isOwn?: (req: Request, res: Response, identity: string | undefined) => boolean
   /**
@@ -55,15 +55,14 @@ export function pageViews<Subject>(
     if (!isPage(req, res) || !isWhole(req) || isPrefetch(req)) return true
     const treatment = visitors.treatmentOf(req)
     if (treatment === 'none') return true
-    const hasVisitor = treatment === 'with visitor'
-    if (typeof place === 'string') return ask(req, res, place, hasVisitor)
-    return place.during(req, () => ask(req, res, place.target, hasVisitor))
+    if (typeof place === 'string') return ask(req, res, place, treatment)
+    return place.during(req, () => ask(req, res, place.target, treatment))
   }
 
-  function ask(req: Request, res: Response, target: string, hasVisitor: boolean): boolean {
+  function ask(req: Request, res: Response, target: string, treatment: Treatment): boolean {
     if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return true
-    const identity = hasVisitor ? visitors.identityOf(req) : undefined
-    const viewed = subject(req, target)
+    const identity = treatment === 'with visitor' ? visitors.identityOf(req) : undefined
+    const viewed = subject(req, target, treatment === 'bot')
     if (viewed === undefined) return false
     if (isOwn?.(req, res, identity)) return true
     count(viewed, identity, visitors.userAgentOf(req, identity))

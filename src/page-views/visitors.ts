@@ -8,12 +8,13 @@ import { asksForPrivacy, Bots } from './page-view.js'
 export interface VisitorSettings {
   /** The site's own function that says who the visitor is, and the option it was given as. */
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
-  readonly bots: 'skip' | 'count'
+  /** `count`: as people. `apart`: as bots, without a visitor. */
+  readonly bots: 'skip' | 'count' | 'apart'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
 }
 
-/** `none`: the view does not count; `anonymous`: without a visitor. */
-export type Treatment = 'none' | 'anonymous' | 'with visitor'
+/** `none`: the view does not count; `anonymous`: without a visitor; `bot`: so, and apart. */
+export type Treatment = 'none' | 'bot' | 'anonymous' | 'with visitor'
 
 /** Counts a view of a subject. `identity` and `userAgent` say who came, and are not hashed yet. */
 export type Count<Subject> = (
@@ -41,15 +42,15 @@ export class Visitors {
   record(
     req: Request,
     known: string | undefined,
-    count: (identity: string | undefined, userAgent: string | undefined) => void,
+    count: (identity: string | undefined, userAgent: string | undefined, isBot: boolean) => void,
   ): void {
     try {
       const treatment = this.treatmentOf(req)
       if (treatment === 'none') return
-      if (treatment === 'anonymous') return count(undefined, undefined)
-      if (known !== undefined) return count(known, undefined)
+      if (treatment !== 'with visitor') return count(undefined, undefined, treatment === 'bot')
+      if (known !== undefined) return count(known, undefined, false)
       const identity = this.identityOf(req)
-      count(identity, this.userAgentOf(req, identity))
+      count(identity, this.userAgentOf(req, identity), false)
     } catch (error) {
       this.#guard.say(
         'middleware',
@@ -61,9 +62,12 @@ export class Visitors {
 
   treatmentOf(req: Request): Treatment {
     const { bots, privacySignals } = this.#settings
-    if (bots === 'skip' && this.#bots.isBot(req)) return 'none'
-    if (privacySignals === 'ignore' || !asksForPrivacy(req)) return 'with visitor'
-    return privacySignals === 'skip' ? 'none' : 'anonymous'
+    const isBot = bots !== 'count' && this.#bots.isBot(req)
+    if (isBot && bots === 'skip') return 'none'
+    const asks = privacySignals !== 'ignore' && asksForPrivacy(req)
+    if (asks && privacySignals === 'skip') return 'none'
+    if (isBot) return 'bot'
+    return asks ? 'anonymous' : 'with visitor'
   }
 
   /** Who the visitor is, not hashed yet; `undefined`: unknown. */

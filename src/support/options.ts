@@ -95,13 +95,14 @@ export function optionalFunction<F>(option: string, value: F, allowed: string): 
 }
 
 /** Names go into cache keys, SQL rows and log lines. */
-const NAME = /^[A-Za-z0-9_.-]{1,32}$/
+const NAME = /^[A-Za-z0-9_.-]+$/
+const MAX_NAME = 32
 
-/** A name: 1 to 32 of letters, digits, `_`, `.` and `-`. */
-export function identifier(option: string, value: unknown): string {
-  const allowed = '1 to 32 letters, digits, "_", "." or "-"'
+/** A name: 1 to `max` letters, digits, `_`, `.` and `-`. */
+export function identifier(option: string, value: unknown, max = MAX_NAME): string {
+  const allowed = `1 to ${max} letters, digits, "_", "." or "-"`
   if (typeof value !== 'string') throw wrongType(option, value, allowed)
-  if (!NAME.test(value)) throw wrongValue(option, value, allowed)
+  if (!NAME.test(value) || value.length > max) throw wrongValue(option, value, allowed)
   return value
 }
 

@@ -31,6 +31,8 @@ export interface EngineParts<Row> {
   readonly recording: Environment
   readonly logger: BurstLogger
   readonly cache: NamespacedCache
+  /** The cache, before it is divided by databases. */
+  readonly counted: CountingCache
   readonly cacheErrors: ErrorCounts
   /** Prepared: before its first use it has the tables, and the name and the grid are entered. */
   readonly database: PreparedDatabase
@@ -45,11 +47,15 @@ export interface EngineParts<Row> {
   readonly stamp: number
   readonly nameDrain: NameDrain
   readonly turns: DrainTurns
+  /** Whether its cache, database and clock are those of another engine. */
+  readonly isBeside: boolean
 }
 
 /**
  * Makes them. `heldMs` returns the age of the oldest row that the writer has, in milliseconds.
  *
+ * @param beside the parts of another engine of the same object, whose cache, database and clock
+ * this one uses
  * @throws TypeError, RangeError naming the option `cache` or `database`
  */
 export function engineParts<Row>(
@@ -57,12 +63,13 @@ export function engineParts<Row>(
   settings: EngineSettings<Row>,
   environment: Environment,
   heldMs: () => number,
+  beside?: EngineParts<Row>,
 ): EngineParts<Row> {
   const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, flushMs, codec, commit } = settings
   const { clock, newId } = environment
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())
-  const watch = new ClockWatch(clock, logger)
-  const counted = new CountingCache(connections.openCache(settings.cache), clock)
+  const watch = beside?.watch ?? new ClockWatch(clock, logger)
+  const counted = beside?.counted ?? new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = counted
   const record = new GridRecord({
     name,
@@ -80,12 +87,14 @@ export function engineParts<Row>(
     await cache.namespace.enterBy(raw)
   }
   const tables = ['wide-cache', ...settings.tables]
-  const database = connections.openDatabase(settings.database, tables, {
+  const opened = beside?.database.database
+  const database = connections.openDatabase(opened ?? settings.database, tables, {
     logger: settings.logger,
-    through: (opened) => CountingDatabase.of(opened, clock),
+    through: (database) => CountingDatabase.of(database, clock),
     enter,
   })
-  const cache: NamespacedCache = namespaced(counted, { database, environment, logger })
+  const cache: NamespacedCache =
+    beside?.cache ?? namespaced(counted, { database, environment, logger })
   const sameCache = new SameCache({ settings, cache, database, record, logger })
   const parts = {
     settings,
@@ -94,6 +103,7 @@ export function engineParts<Row>(
     recording: { ...environment, clock: watch.clock },
     logger,
     cache,
+    counted,
     cacheErrors: counted.errors,
     database,
     watch,
@@ -126,5 +136,10 @@ export function engineParts<Row>(
     stamp: stampOf(settings.kind),
   }
   const nameDrain = new NameDrain(parts)
-  return { ...parts, nameDrain, turns: new DrainTurns(environment, nameDrain) }
+  return {
+    ...parts,
+    nameDrain,
+    turns: new DrainTurns(environment, nameDrain),
+    isBeside: beside !== undefined,
+  }
 }

@@ -1,9 +1,12 @@
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
+import { joined } from '../metrics/joined.js'
 import { type Measured, Telemetry } from '../metrics/telemetry.js'
 import { onlyKnown } from '../support/options.js'
 import type { DrainReport } from './collector/drain-report.js'
+import { added } from '../support/added.js'
 import { letCommandsCollect } from './commands.js'
 import type { Engine } from './engine.js'
+import { EnginesBeside } from './engines-beside.js'
 import type { LedgerReport } from './ledger/report.js'
 import type { Health } from './operations/health.js'
 import type { Recorder } from './recorder.js'
@@ -19,29 +22,46 @@ export interface Incoming {
   end(): Promise<void>
 }
 
-/** The common methods, over an engine. */
+/** The common methods, over an engine and those beside it. */
 export abstract class EngineRecorder<Row> implements Recorder {
   readonly #engine: Engine<Row>
+  readonly #beside: EnginesBeside<Row>
   readonly #incoming: Incoming | undefined
   readonly #telemetry: Telemetry
   readonly #endsWithProcess: (() => void) | undefined
 
-  /** @param measured what has metrics beside the engine */
-  constructor(engine: Engine<Row>, incoming?: Incoming, measured: readonly Measured[] = []) {
+  /** @param measured what has metrics beside the engines */
+  constructor(
+    engine: Engine<Row>,
+    incoming?: Incoming,
+    measured: readonly Measured[] = [],
+    beside = new EnginesBeside(engine, []),
+  ) {
     this.#engine = engine
+    this.#beside = beside
     this.#incoming = incoming
-    this.#telemetry = new Telemetry([engine.operations, ...measured])
+    const operations: Measured = {
+      metrics: engine.operations.metrics,
+      readings: async () =>
+        joined(await Promise.all(this.#engines.map((one) => one.operations.readings()))),
+    }
+    this.#telemetry = new Telemetry([operations, ...measured])
     this.#endsWithProcess = engine.environment.beforeEnd?.(() => {
-      if (engine.writer.isHolding || incoming?.isWaiting) void this.close()
+      const isHolding = this.#engines.some(({ writer }) => writer.isHolding)
+      if (isHolding || incoming?.isWaiting) void this.close()
     })
     letCommandsCollect(this, {
       collectBy: (line) => {
         engine.connections.check()
         engine.collect(line)
+        beside.collect(line)
         return engine.cache.scope
       },
       collectingTroubles: () =>
-        engine.connections.run(() => engine.operations.collectingTroubles()),
+        engine.connections.run(async () => {
+          const all = this.#engines.map((one) => one.operations.collectingTroubles())
+          return [...new Set((await Promise.all(all)).flat())]
+        }),
       metrics: () => this.metrics(),
       close: () => this.close(),
     })
@@ -50,14 +70,16 @@ export abstract class EngineRecorder<Row> implements Recorder {
   flush(): Promise<void> {
     return this.#run(async () => {
       await this.#incoming?.forwarded()
-      await this.#engine.writer.flush()
+      await Promise.all(this.#engines.map(({ writer }) => writer.flush()))
     })
   }
 
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
     return this.#run(async () => {
       onlyKnown('drain', options, ['all'])
-      return this.#engine.drain(options)
+      const engines = [this.#engine, ...(await this.#beside.found())]
+      const reports = await Promise.all(engines.map((engine) => engine.drain(options)))
+      return { ...added(reports), watermark: reports[0]!.watermark }
     })
   }
 
@@ -75,15 +97,23 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   health(): Health {
-    return this.#engine.operations.health()
+    const { live, ready } = this.#engine.operations.health()
+    const reasons = this.#engines.flatMap((one) => one.operations.health().reasons)
+    return { live, ready, reasons: [...new Set(reasons)] }
   }
 
   migrate(): Promise<void> {
-    return this.#run(() => this.#engine.database.migrate())
+    return this.#run(async () => {
+      await Promise.all(this.#engines.map(({ database }) => database.migrate()))
+    })
   }
 
   close(): Promise<CloseReport> {
     return this.#engine.connections.close(() => this.#close())
+  }
+
+  get #engines(): readonly Engine<Row>[] {
+    return [this.#engine, ...this.#beside.made]
   }
 
   async #close(): Promise<CloseReport> {
@@ -91,7 +121,8 @@ export abstract class EngineRecorder<Row> implements Recorder {
     this.#telemetry.end()
     // Where nothing comes in between, the engine takes no more rows from this tick on.
     if (this.#incoming) await this.#incoming.end()
-    return this.#engine.close()
+    this.#beside.end()
+    return this.#engine.close(this.#beside.made)
   }
 
   #run<T>(work: () => Promise<T>): Promise<T> {

@@ -4,6 +4,7 @@ import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
 import { type Clock, sleep } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
+import { added } from '../support/added.js'
 import { CachedReads } from './cached-reads.js'
 import { Collector } from './collector/collector.js'
 import type { DrainReport } from './collector/drain-report.js'
@@ -47,13 +48,18 @@ export class Engine<Row> {
   readonly #letEnd: (() => void) | undefined
   #collector: Collector | undefined
 
-  /** @throws TypeError, RangeError naming the option `cache` or `database` */
+  /**
+   * @param beside another engine of the same object, whose cache, database and clock this one uses
+   * @throws TypeError, RangeError naming the option `cache` or `database`
+   */
   constructor(
     connections: Connections<CloseReport>,
     settings: EngineSettings<Row>,
     environment: Environment,
+    beside?: Engine<Row>,
   ) {
-    const parts = engineParts(connections, settings, environment, () => this.writer.figures.heldMs)
+    const heldMs = (): number => this.writer.figures.heldMs
+    const parts = engineParts(connections, settings, environment, heldMs, beside && beside.#parts)
     const { cache } = parts
     this.connections = connections
     this.environment = environment
@@ -128,11 +134,18 @@ export class Engine<Row> {
 
   /**
    * Stops collecting, brings all rows to SQL within `closeTimeoutMs`, waits for what is under way,
-   * and closes the connections. The connections must take no more work by then.
+   * and closes the connections. The connections must take no more work by then. The engines
+   * `beside` it are closed meanwhile, within the same time. Returns what became of the rows of all.
    */
-  async close(): Promise<CloseReport> {
+  async close(beside: readonly Engine<Row>[] = []): Promise<CloseReport> {
     const { settings, clock } = this.#parts
     const timeout = sleep(clock, settings.closeTimeoutMs)
+    const reports = await Promise.all([this, ...beside].map((engine) => engine.#end(timeout)))
+    await this.connections.releaseBy(timeout)
+    return added(reports)
+  }
+
+  async #end(timeout: Promise<unknown>): Promise<CloseReport> {
     this.#letEnd?.()
     this.#collector?.stop()
     this.#writeProof.stop()
@@ -140,7 +153,6 @@ export class Engine<Row> {
     await Promise.race([Promise.all([this.#collector?.end(), this.connections.idle()]), timeout])
     await this.writer.end(timeout)
     await this.#retireGrid()
-    await this.connections.releaseBy(timeout)
     return report
   }
 

@@ -3,6 +3,7 @@
  * settings of recording processes that others must know.
  */
 import type { Queryable, SqlRow } from '../../database/database.js'
+import { placeholders } from '../../database/dialect.js'
 import { table } from '../../database/table.js'
 import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
@@ -139,6 +140,18 @@ export async function readNameSettings(
     name,
   ])
   return row && settingsIn(row)
+}
+
+/** Returns those of some names that are recorded. */
+export async function recordedNames(
+  queryable: Queryable,
+  names: readonly string[],
+): Promise<string[]> {
+  const { rows } = await queryable.query(
+    `SELECT name FROM ${NAMES.name} WHERE name IN (${placeholders(names.length)})`,
+    names,
+  )
+  return rows.map(({ name }) => String(name))
 }
 
 /**

@@ -168,8 +168,9 @@ function lastRunOf(grids: readonly GridFigures[]): Run | undefined {
 export interface ProcessFigures {
   readonly writer: WriterFigures
   readonly drained: DrainFigures
-  readonly cacheErrors: ErrorCounts
-  readonly databaseErrors: ErrorCounts
+  /** `undefined`: another object counts them. */
+  readonly cacheErrors?: ErrorCounts
+  readonly databaseErrors?: ErrorCounts
   /** Age of the figures from SQL, in milliseconds; `undefined`: there are none. */
   readonly figuresAgeMs: number | undefined
 }
@@ -198,8 +199,8 @@ export function processReadings(
         figuresAge: seconds(figuresAgeMs),
       },
     ),
-    cacheErrorReading(name, cacheErrors),
-    ...databaseErrorReadings(name, databaseErrors),
+    ...(cacheErrors ? [cacheErrorReading(name, cacheErrors)] : []),
+    ...(databaseErrors ? databaseErrorReadings(name, databaseErrors) : []),
   ]
 }
 

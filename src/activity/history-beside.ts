@@ -1,0 +1,81 @@
+/**
+ * What stands beside the figures of the measure that an activity counts: the views of bots, and
+ * those of the other measure. Each is read from its own sums, by a statement of its own.
+ */
+import type { Queryable } from '../database/database.js'
+import { placeholders } from '../database/dialect.js'
+import { measureName, otherMeasure } from '../page-views/measures.js'
+import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
+import { HOURS_A_DAY } from './books.js'
+import { type MeasuredPeriod, readHistory } from './history.js'
+
+/** Views of the measure that the figures are not of, where it has ever had any. */
+export interface OtherViews {
+  /** Page views that browsers have reported. Only with `count: 'served'`. */
+  readonly seen?: number
+  /** Pages that the server sent to people. Only with `count: 'seen'`. */
+  readonly served?: number
+}
+
+/** Figures of one hour or day (UTC). */
+export interface ActivityPeriod extends MeasuredPeriod, OtherViews {
+  /** Pages that were sent to bots. They are in no other figure. */
+  readonly bots: number
+}
+
+/** The site whose figures are read, and the measure that they are of. */
+export interface Site {
+  readonly name: string
+  readonly count: 'served' | 'seen'
+}
+
+/** The figures of each period of `range`, without gaps, with what stands beside them. */
+export async function readActivityHistory(
+  queryable: Queryable,
+  { name, count }: Site,
+  by: Period,
+  range: PeriodRange,
+): Promise<ActivityPeriod[]> {
+  const periods = await readHistory(queryable, measureName(name, count), by, range)
+  const other = otherMeasure(count)
+  const [otherName, botsName] = [measureName(name, other), measureName(name, 'bots')]
+  const beside = await readViews(queryable, [otherName, botsName], by, range)
+  const [ofOther, ofBots] = [beside.get(otherName), beside.get(botsName)]
+  return periods.map((period, index) => {
+    const at = range.from + index
+    const otherViews = ofOther && { [other]: ofOther.get(at) ?? 0 }
+    return { ...period, bots: ofBots?.get(at) ?? 0, ...otherViews }
+  })
+}
+
+/** The page views of some names by period, of those that have ever had any. */
+async function readViews(
+  queryable: Queryable,
+  names: readonly string[],
+  by: Period,
+  { from, to }: PeriodRange,
+): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
+  const among = `WHERE b.name IN (${placeholders(names.length)})`
+  const views = (unit: Period): string =>
+    `SELECT b.name, '${unit}' AS unit, p.${unit} AS at, p.views FROM activity_books AS b ` +
+    `LEFT JOIN activity_${unit}s AS p ON p.name = b.name AND p.${unit} >= ? AND p.${unit} < ? `
+  const isOpen = `AND p.hour >= ${HOURS_A_DAY} * b.open_day `
+  const { rows } =
+    by === 'hour'
+      ? await queryable.query(views('hour') + among, [from, to, ...names])
+      : await queryable.query(
+          `${views('day')}${among} UNION ALL ${views('hour')}${isOpen}${among}`,
+          [from, to, ...names, from * HOURS_A_DAY, to * HOURS_A_DAY, ...names],
+        )
+  const found = new Map<string, Map<number, number>>()
+  for (const { name, unit, at, views } of rows) {
+    const ofName = found.get(String(name)) ?? new Map<number, number>()
+    found.set(String(name), ofName)
+    // A name without views in the range has a row all the same.
+    if (at === null || at === undefined) continue
+    const hours = PERIOD_MS[by] / PERIOD_MS[unit === 'day' ? 'day' : 'hour']
+    const period = Math.floor(Number(at) / hours)
+    ofName.set(period, (ofName.get(period) ?? 0) + Number(views))
+  }
+  return found
+}

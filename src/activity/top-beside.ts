@@ -1,0 +1,41 @@
+import type { Queryable } from '../database/database.js'
+import { measureName, otherMeasure } from '../page-views/measures.js'
+import type { PeriodRange } from '../support/periods.js'
+import { type MeasuredValue, readTop, readValues } from './history.js'
+import type { OtherViews, Site } from './history-beside.js'
+import { OTHER } from './sums.js'
+
+/**
+ * The views of one value of a dimension. Those of the other measure are not known where they may be
+ * among its `(other)`.
+ */
+export interface ValueViews extends MeasuredValue, OtherViews {}
+
+/** The values of a dimension with the most views, each with its views of the other measure. */
+export async function readActivityTop(
+  queryable: Queryable,
+  { name, count }: Site,
+  dimension: string,
+  range: PeriodRange,
+  n: number,
+): Promise<ValueViews[]> {
+  const top = await readTop(queryable, measureName(name, count), dimension, range, n)
+  const other = otherMeasure(count)
+  const values = [OTHER, ...top.flatMap(({ value }) => (value === null ? [] : value))]
+  // One more, so that any value says how many views have one.
+  const found = await readValues(
+    queryable,
+    measureName(name, other),
+    dimension,
+    range,
+    values.length + 1,
+    values,
+  )
+  if (found.length === 0) return top
+  const views = new Map(found.map(({ value, pageViews }) => [value, pageViews]))
+  const none = views.has(OTHER) ? undefined : 0
+  return top.map((one) => {
+    const ofOther = views.get(one.value) ?? (one.value === null ? 0 : none)
+    return ofOther === undefined ? one : { ...one, [other]: ofOther }
+  })
+}

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { measuredName, measureName, measureOf } from './measures.js'
+
+test('a full name tells the name and the measure', () => {
+  for (const name of ['a', 'my.site', 'x'.repeat(27)]) {
+    for (const measure of ['served', 'seen', 'bots'] as const) {
+      assert.equal(measuredName('name', name), name)
+      const full = measureName(name, measure)
+      assert.ok(full.length <= 32)
+      assert.deepEqual(measureOf(full), { name, measure })
+    }
+  }
+})
+
+test('no name is the full name of another one', () => {
+  for (const name of ['a.seen', 'a.bots', '.seen', 'x'.repeat(28), '', 'a b']) {
+    assert.throws(() => measuredName('name', name), {
+      name: 'RangeError',
+      message: /option "name" is .*; allowed: /,
+    })
+  }
+  assert.throws(() => measuredName('name', 7), TypeError)
+})

@@ -1,0 +1,43 @@
+/**
+ * The measures of page views, which are never mixed in one figure: each has a name of its own, and
+ * with it a grid, a ledger, days and certificates of its own.
+ */
+import { identifier, wrongValue } from '../support/options.js'
+
+/**
+ * `served`: pages that the server sent to people. `seen`: pages that browsers report as looked at.
+ * `bots`: pages that were sent to bots.
+ */
+export type Measure = 'served' | 'seen' | 'bots'
+
+/** Ends of the names of measures. */
+const ENDS: Readonly<Record<Measure, string>> = { served: '', seen: '.seen', bots: '.bots' }
+
+/** Most characters of a name that leaves room for these ends. */
+const MAX_NAME = 27
+
+/** Returns the full name of a measure of `name`. */
+export function measureName(name: string, measure: Measure): string {
+  return name + ENDS[measure]
+}
+
+/** Returns the name and the measure that a full name consists of. */
+export function measureOf(fullName: string): { readonly name: string; readonly measure: Measure } {
+  for (const measure of ['seen', 'bots'] as const) {
+    const end = ENDS[measure]
+    if (fullName.endsWith(end)) return { name: fullName.slice(0, -end.length), measure }
+  }
+  return { name: fullName, measure: 'served' }
+}
+
+/** Returns the measure of the views of people that is not this one. */
+export function otherMeasure(measure: 'served' | 'seen'): 'served' | 'seen' {
+  return measure === 'served' ? 'seen' : 'served'
+}
+
+/** Checks a name whose measures have full names. @throws TypeError, RangeError */
+export function measuredName(option: string, value: unknown): string {
+  const name = identifier(option, value, MAX_NAME)
+  if (measureOf(name).measure === 'served') return name
+  throw wrongValue(option, name, 'a name that does not end in ".seen" or ".bots"')
+}
