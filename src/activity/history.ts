@@ -160,7 +160,7 @@ export async function readTop(
   range: PeriodRange,
   n: number,
 ): Promise<MeasuredValue[]> {
-  const values = await readValues(queryable, name, dimension, range, n)
+  const values = await readValues(queryable, name, dimension, range, { n })
   return values.sort((a, b) => b.pageViews - a.pageViews).slice(0, n)
 }
 
@@ -173,8 +173,7 @@ export async function readValues(
   name: string,
   dimension: string,
   { from, to }: PeriodRange,
-  n: number,
-  first: readonly string[] = [],
+  { n, first = [] }: { readonly n: number; readonly first?: readonly string[] },
 ): Promise<MeasuredValue[]> {
   // Whole days of the range are closed up to `closedTo`, at the most.
   const firstDay = Math.ceil(from / HOURS_A_DAY)

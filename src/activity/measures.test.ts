@@ -139,7 +139,7 @@ test('what browsers report stands beside what was served, and in no other figure
   assert.deepEqual([certificate.pageViews, certificate.balanced], [2, true])
 })
 
-test('with count: seen, figures are of what browsers report, and served stands beside', async () => {
+test('with count: seen, figures are of what browsers report, beside served', async () => {
   const { activity, database } = create({ count: 'seen' })
   await serve(activity, '/a')
   await serve(activity, '/a', { 'user-agent': BOT })
@@ -155,7 +155,7 @@ test('with count: seen, figures are of what browsers report, and served stands b
   assert.deepEqual(await namesOf(database), ['activity', 'activity.bots', 'activity.seen'])
 })
 
-test('views of a value that the other measure may have folded are not said to be none', async () => {
+test('views of a value are not said to be none where they may have been folded', async () => {
   const { activity } = create()
   await serve(activity, '/a')
   await serve(activity, '/b')

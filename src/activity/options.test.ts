@@ -66,7 +66,7 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
     TypeError,
     new RegExp(
       'option "windowSecond" is 600; allowed: no such option; ' +
-        'createActivity takes name, windowSeconds',
+        'createActivity takes name, count, windowSeconds',
     ),
   ],
   [{ commit: () => {} }, TypeError, /option "commit".*no such option/],

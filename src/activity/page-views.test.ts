@@ -135,19 +135,17 @@ const ROWS: { [row: string]: readonly Case[] } = {
     },
     { headers: { purpose: 'navigation' }, counts: true },
   ],
-  '`User-Agent`': [
-    ...[BOT, 'curl/8.0', '', null].flatMap((agent): Case[] => [
-      { headers: { 'user-agent': agent }, counts: 'as a bot' },
-      { headers: { 'user-agent': agent, dnt: '1' }, counts: 'as a bot' },
-      { headers: { 'user-agent': agent }, options: { visitor: () => 'me' }, counts: 'as a bot' },
-      { headers: { 'user-agent': agent }, options: { skip: () => true }, counts: false },
-      {
-        headers: { 'user-agent': agent, dnt: '1' },
-        options: { privacySignals: 'skip' },
-        counts: false,
-      },
-    ]),
-  ],
+  '`User-Agent`': [BOT, 'curl/8.0', '', null].flatMap((agent): Case[] => [
+    { headers: { 'user-agent': agent }, counts: 'as a bot' },
+    { headers: { 'user-agent': agent, dnt: '1' }, counts: 'as a bot' },
+    { headers: { 'user-agent': agent }, options: { visitor: () => 'me' }, counts: 'as a bot' },
+    { headers: { 'user-agent': agent }, options: { skip: () => true }, counts: false },
+    {
+      headers: { 'user-agent': agent, dnt: '1' },
+      options: { privacySignals: 'skip' },
+      counts: false,
+    },
+  ]),
   '`Sec-GPC: 1` or `DNT: 1`': [
     { headers: { 'sec-gpc': '1' }, counts: 'anonymous' },
     { headers: { dnt: '1' }, counts: 'anonymous' },

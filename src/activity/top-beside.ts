@@ -23,14 +23,10 @@ export async function readActivityTop(
   const other = otherMeasure(count)
   const values = [OTHER, ...top.flatMap(({ value }) => (value === null ? [] : value))]
   // One more, so that any value says how many views have one.
-  const found = await readValues(
-    queryable,
-    measureName(name, other),
-    dimension,
-    range,
-    values.length + 1,
-    values,
-  )
+  const found = await readValues(queryable, measureName(name, other), dimension, range, {
+    n: values.length + 1,
+    first: values,
+  })
   if (found.length === 0) return top
   const views = new Map(found.map(({ value, pageViews }) => [value, pageViews]))
   const none = views.has(OTHER) ? undefined : 0

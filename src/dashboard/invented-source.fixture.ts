@@ -110,7 +110,8 @@ export class InventedSource implements DashboardSource {
         pageViews += viewsOf(time / HOUR_MS)
       }
       const visitors = Math.ceil(pageViews / (by === 'day' ? 5 : 3))
-      return { start: new Date(start).toISOString(), pageViews, visitors }
+      const [bots, seen] = [Math.ceil(pageViews / 2), Math.floor(pageViews / 3)]
+      return { start: new Date(start).toISOString(), pageViews, visitors, bots, seen }
     })
     return this.#dated(sums)
   }
@@ -119,10 +120,11 @@ export class InventedSource implements DashboardSource {
     this.#ask(`top ${dimension} ${n}`)
     const hours = (to - from) / HOUR_MS
     return this.#dated(
-      (VALUES[dimension] ?? []).slice(0, n).map((value, at) => ({
-        value,
-        pageViews: Math.round((hours * 90) / (at + 1)),
-      })),
+      (VALUES[dimension] ?? []).slice(0, n).map((value, at) => {
+        const pageViews = Math.round((hours * 90) / (at + 1))
+        // The second page is one that a cache in front answers.
+        return { value, pageViews, seen: at === 1 ? 2 * pageViews : Math.floor(pageViews / 2) }
+      }),
     )
   }
 

@@ -53,11 +53,19 @@ export interface Sums {
   readonly start: string
   readonly pageViews: number
   readonly visitors: number
+  /** Pages that were sent to bots, which are in no other figure. */
+  readonly bots: number
+  /** Page views of the measure that the figures are not of, where there is one. */
+  readonly seen?: number
+  readonly served?: number
 }
 
 export interface Ranked {
   readonly value: string | null
   readonly pageViews: number
+  /** As for {@link Sums}. */
+  readonly seen?: number
+  readonly served?: number
 }
 
 /** Contents of the cells, which may still change. */

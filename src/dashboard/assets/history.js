@@ -3,6 +3,7 @@
  * of now. To count visitors costs the database more, so those are asked for less often.
  */
 import { barChart } from './bars.js'
+import { besideText } from './beside.js'
 import { dayStarts, viewsByDay } from './days.js'
 import { byId, html } from './dom.js'
 import {
@@ -18,11 +19,12 @@ import {
 import { Panel } from './panel.js'
 import { json } from './poll.js'
 
+/** @typedef {{ start: string, visitors: number, bots: number }} Period */
 /**
  * @typedef {object} History
  * @property {string} asOf
  * @property {boolean} stale
- * @property {readonly { start: string, visitors: number }[]} figures
+ * @property {readonly (import('./beside.js').Views & Period)[]} figures
  */
 /** @typedef {{ overview: import('./now.js').Overview | null }} Answer */
 
@@ -71,6 +73,7 @@ export function hoursPanel(now) {
     series: ['Page views', 'Visitors'],
   })
   const link = download('history.csv?by=hour', 'CSV, 30 days by hour')
+  const beside = html('p', { class: 'sub', id: 'beside' })
   const visitorsPart = html('div')
   const content = [sum, chart.element, html('p', { class: 'links' }, link), visitorsPart]
   const panel = new Panel('hours', 'Page views')
@@ -110,9 +113,10 @@ export function hoursPanel(now) {
   async function load() {
     const to = Math.floor(now() / HOUR_MS) * HOUR_MS + HOUR_MS
     const answer = await history(visitorsPanel, { by: 'hour', from: to - HOURS * HOUR_MS, to })
+    beside.textContent = besideText(answer.figures)
     visitors = new Map(answer.figures.map(({ start, visitors }) => [Date.parse(start), visitors]))
     draw()
-    visitorsPanel.show([], answer)
+    visitorsPanel.show([beside], answer)
   }
 
   return { show, load }

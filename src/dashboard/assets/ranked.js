@@ -31,7 +31,7 @@ export function ranking({ caption, what, count }) {
     nothing,
   )
 
-  /** @param {readonly { name: string, count: number, quiet?: boolean }[]} entries */
+  /** @param {readonly { name: string, count: number, quiet?: boolean, note?: string }[]} entries */
   function update(entries) {
     // What is read or selected there stays, as long as nothing changes.
     const key = JSON.stringify(entries)
@@ -39,11 +39,16 @@ export function ranking({ caption, what, count }) {
     shown = key
     const most = Math.max(1, ...entries.map(({ count }) => count))
     rows.replaceChildren(
-      ...entries.map(({ name, count, quiet }) => {
+      ...entries.map(({ name, count, quiet, note }) => {
         const row = html(
           'tr',
           { class: quiet ? 'quiet' : undefined },
-          html('th', { scope: 'row', title: name }, html('bdi', {}, name)),
+          html(
+            'th',
+            { scope: 'row', title: name },
+            html('bdi', {}, name),
+            ...(note ? [html('small', {}, note)] : []),
+          ),
           html('td', {}, number(count)),
         )
         row.style.setProperty('--share', `${(100 * count) / most}%`)

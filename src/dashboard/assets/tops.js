@@ -1,4 +1,5 @@
 /** The most viewed values of each dimension, in a range that the viewer chooses. */
+import { seenText, shareSeen, WHY_MORE } from './beside.js'
 import { byId, html } from './dom.js'
 import { country } from './format.js'
 import { download, query } from './history.js'
@@ -10,7 +11,7 @@ import { ranking } from './ranked.js'
  * @typedef {object} Top
  * @property {string} asOf
  * @property {boolean} stale
- * @property {readonly { value: string | null, pageViews: number }[]} figures
+ * @property {readonly (import('./beside.js').Views & { value: string | null })[]} figures
  */
 
 const HOUR_MS = 3_600_000
@@ -68,6 +69,8 @@ function card(dimension) {
   })
   const link = download('top.csv', 'CSV')
   link.setAttribute('aria-label', `${title} as CSV`)
+  const isPage = dimension === 'page'
+  const why = html('p', { class: 'sub', hidden: true }, WHY_MORE)
   const body = html('div')
   const panel = new Panel(body)
   const element = html(
@@ -90,13 +93,15 @@ function card(dimension) {
     }
     link.setAttribute('href', `top.csv?${query({ ...parameters, n: IN_CSV })}`)
     rows.update(
-      answer.figures.map(({ value, pageViews }) => ({
-        name: labelOf(dimension, value),
-        count: pageViews,
-        quiet: value === null || value === '(other)',
+      answer.figures.map((views) => ({
+        name: labelOf(dimension, views.value),
+        count: views.pageViews,
+        quiet: views.value === null || views.value === '(other)',
+        note: isPage ? seenText(views) : '',
       })),
     )
-    panel.show([rows.element], answer)
+    why.hidden = !isPage || !answer.figures.some((views) => (shareSeen(views) ?? 0) > 100)
+    panel.show([rows.element, why], answer)
   }
 
   return { element, load }

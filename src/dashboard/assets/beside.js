@@ -1,0 +1,51 @@
+/** What stands beside page views, and is never added to them: what browsers report, and bots. */
+import { counted } from './format.js'
+
+/** @typedef {{ pageViews: number, seen?: number, served?: number }} Views */
+
+/** Why browsers may report more than the server sent. */
+export const WHY_MORE =
+  'Over 100 %: browsers report more views than the server sent pages. A cache in front answers ' +
+  'some, or the site changes its page without loading one (a single-page site).'
+
+/**
+ * The share of views that browsers report, in percent; `undefined`: it is not known.
+ *
+ * @param {Views} views
+ */
+export function shareSeen({ pageViews, seen, served }) {
+  const [ofBrowsers, ofServer] = served === undefined ? [seen, pageViews] : [pageViews, served]
+  if (ofBrowsers === undefined || ofServer === 0) return undefined
+  return Math.round((100 * ofBrowsers) / ofServer)
+}
+
+/**
+ * `seen by browsers: 43 %`; empty where that is not known.
+ *
+ * @param {Views} views
+ */
+export function seenText(views) {
+  const share = shareSeen(views)
+  return share === undefined ? '' : `seen by browsers: ${share} %`
+}
+
+/**
+ * A sentence or two about the views beside those of some periods.
+ *
+ * @param {readonly (Views & { bots: number })[]} periods
+ */
+export function besideText(periods) {
+  /** @param {'pageViews' | 'bots' | 'seen' | 'served'} field */
+  const sum = (field) => periods.reduce((all, period) => all + (period[field] ?? 0), 0)
+  /** @param {'seen' | 'served'} field */
+  const known = (field) =>
+    periods.some((one) => one[field] !== undefined) ? sum(field) : undefined
+  const [seen, served] = [known('seen'), known('served')]
+  const share = seenText({
+    pageViews: sum('pageViews'),
+    ...(seen !== undefined && { seen }),
+    ...(served !== undefined && { served }),
+  })
+  const bots = `Beside them, ${counted(sum('bots'), 'page')} went to bots.`
+  return share === '' ? bots : `${share[0]?.toUpperCase()}${share.slice(1)}. ${bots}`
+}
