@@ -1,6 +1,8 @@
 /** Whether the books of an activity balance, as metrics of its name. */
 import type { Queryable } from '../database/database.js'
+import { placeholders } from '../database/dialect.js'
 import { counter, gauge } from '../metrics/metric.js'
+import { type Measure, measureName, measureOf } from '../page-views/measures.js'
 import type { AddedMetrics } from '../wide-cache/operations/name-state.js'
 
 export const BOOK_METRICS = {
@@ -37,6 +39,33 @@ export const bookMetrics: AddedMetrics = {
       difference: Number(row['difference'] ?? 0),
       layersEqual: Number(row['layers_equal'] ?? 0),
       layersUnequal: Number(row['layers_unequal'] ?? 0),
+    }
+  },
+}
+
+export const VIEW_METRICS = {
+  served: counter('served_views', '{view}', 'Page views that the server sent to people.'),
+  seen: counter('seen_views', '{view}', 'Page views that browsers have reported.'),
+  bots: counter('bot_views', '{view}', 'Pages that were sent to bots.'),
+} as const
+
+/** The same, and the views of all measures of a site, of which the name is one. */
+export const siteMetrics: AddedMetrics = {
+  table: { ...BOOK_METRICS, ...VIEW_METRICS },
+  async read(queryable: Queryable, name: string) {
+    const site = measureOf(name).name
+    const measures = ['served', 'seen', 'bots'] as const
+    const { rows } = await queryable.query(
+      `SELECT name, views FROM activity_books WHERE name IN (${placeholders(measures.length)})`,
+      measures.map((measure) => measureName(site, measure)),
+    )
+    const views = new Map(rows.map((row) => [String(row['name']), Number(row['views'])]))
+    const viewsOf = (measure: Measure): number => views.get(measureName(site, measure)) ?? 0
+    return {
+      ...(await bookMetrics.read(queryable, name)),
+      served: viewsOf('served'),
+      seen: viewsOf('seen'),
+      bots: viewsOf('bots'),
     }
   },
 }

@@ -4,7 +4,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { collectedSlowly } from '../wide-cache/grid-options.js'
-import { bookMetrics } from './book-metrics.js'
+import { bookMetrics, siteMetrics } from './book-metrics.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import type { ActivitySettings } from './options.js'
 import { Folding } from './folding.js'
@@ -53,7 +53,7 @@ export function engineSettings(
       await recounts.run(database, now)
       await found?.()
     },
-    metrics: bookMetrics,
+    metrics: measure === count ? siteMetrics : bookMetrics,
     collectorRemedy: START_COMMAND,
   }
 }

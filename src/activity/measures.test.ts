@@ -194,6 +194,9 @@ test('metrics have each measure under its name, and the errors of servers once',
     )
   }
   assert.equal(text.match(/^# TYPE wide_cache_process_issued_total/gm)?.length, 1)
+  assert.match(text, /^wide_cache_served_views_total\{name="activity"\} 0$/m)
+  assert.match(text, /^wide_cache_seen_views_total\{name="activity"\} 1$/m)
+  assert.match(text, /^wide_cache_bot_views_total\{name="activity"\} 1$/m)
   assert.doesNotMatch(text, /cache_errors_total\{.*activity\.(seen|bots)/)
 })
 

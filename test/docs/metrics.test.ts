@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { BOOK_METRICS } from '../../src/activity/book-metrics.js'
+import { BOOK_METRICS, VIEW_METRICS } from '../../src/activity/book-metrics.js'
 import { MAP_METRICS } from '../../src/collision-free-map/metrics.js'
 import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../src/connections/error-metrics.js'
 import { EXPORT_METRICS } from '../../src/export-queue/metrics.js'
@@ -18,7 +18,7 @@ const all = (...tables: readonly MetricTable[]): Metric[] =>
 /** By the headings of their sections. */
 const SECTIONS: Readonly<Record<string, readonly Metric[]>> = {
   'Of a name, from SQL': all(NAME_METRICS),
-  'Of an activity, from SQL': all(BOOK_METRICS),
+  'Of an activity, from SQL': all({ ...BOOK_METRICS, ...VIEW_METRICS }),
   'Of one process': all(PROCESS_METRICS),
   'Errors of one process': [...CACHE_ERROR_METRICS, ...DATABASE_ERROR_METRICS],
   'Of a collision-free map': all(MAP_METRICS.stored, MAP_METRICS.process),
