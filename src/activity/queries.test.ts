@@ -87,11 +87,11 @@ describe('history() and top()', () => {
     await arrive(activity)
     const hours = await activity.history({ ...range, by: 'hour' })
     assert.deepEqual(hours, [
-      { start: new Date(range.from).toISOString(), pageViews: 4, visitors: 1 },
+      { start: new Date(range.from).toISOString(), pageViews: 4, visitors: 1, bots: 0 },
     ])
     const [day] = await activity.history({ ...range, by: 'day' })
     const start = new Date(Math.floor(range.from / DAY_MS) * DAY_MS).toISOString()
-    assert.deepEqual(day, { start, pageViews: 4, visitors: 1 })
+    assert.deepEqual(day, { start, pageViews: 4, visitors: 1, bots: 0 })
     assert.deepEqual(await activity.top('page', { ...range, n: 1 }), [
       { value: '/a/1', pageViews: 2 },
     ])
@@ -116,6 +116,7 @@ describe('history() and top()', () => {
       start: `2026-05-17T${hour}:00:00.000Z`,
       pageViews: hour === 12 ? 1 : 0,
       visitors: 0,
+      bots: 0,
     }))
     for (const [from, to] of [
       [noon - HOUR_MS, noon + 2 * HOUR_MS],
@@ -151,7 +152,7 @@ describe('history() and top()', () => {
       ),
     )
     const reads = statements.filter((sql) => sql.includes('activity_hour_values'))
-    assert.equal(reads.length, 2)
+    assert.equal(reads.length, 4, 'of two ranges, of served and of seen page views')
     await activity.close()
     await database.close()
   })
