@@ -51,7 +51,15 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ],
   ],
   activity: [
-    ['site-activity', 'activity', 'measure-collector', 'engine-settings', 'router', 'middleware'],
+    [
+      'site-activity',
+      'activity',
+      'measure-collector',
+      'engine-settings',
+      'router',
+      'seen-route',
+      'middleware',
+    ],
     ['visit-retention'],
     [
       'commit',
@@ -81,6 +89,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'packed-dimensions',
       'page',
       'recounted-hours',
+      'seen-report',
       'text',
     ],
   ],

@@ -41,8 +41,8 @@ export interface Activity extends Recorder {
   /** Counts page views; put it before the routes: `app.use(activity.middleware())`. */
   middleware(): Handler
   /**
-   * `GET /` the figures as JSON, `GET /widget.js` the element that shows them:
-   * `app.use('/activity', activity.router())`.
+   * `GET /` the figures as JSON, `GET /widget.js` the element that shows them, `GET /seen.js` the
+   * script that reports views to `POST /seen`: `app.use('/activity', activity.router())`.
    *
    * @throws TypeError, RangeError naming the option that is wrong
    */

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { BurstLogger } from '../support/logger.js'
-import type { Request } from '../page-views/express.js'
+import type { Request, Response } from '../page-views/express.js'
 import { type Handler, targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
 import type { Measure } from '../page-views/measures.js'
@@ -11,6 +11,7 @@ import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf } from './page.js'
+import type { Report } from './seen-route.js'
 
 /** Page and values that a page view counts for, and the measure. */
 export interface ViewedPage {
@@ -26,6 +27,8 @@ export interface RequestViews {
   readonly middleware: () => Handler
   /** Counts a view that a request tells of, of `page` if that is given. */
   readonly record: (req: IncomingMessage, page: string | undefined) => void
+  /** Counts a view that a browser has reported, as the request that would have asked for it. */
+  readonly seen: Report
 }
 
 /**
@@ -53,9 +56,9 @@ export function requestViews(
     req: Request,
     pageName: string | undefined,
     target: string,
-    isBot: boolean,
+    measure: Measure,
   ): ViewedPage => ({
-    measure: isBot ? 'bots' : 'served',
+    measure,
     page: pageOf(pageName ?? pageOption(req) ?? pathOf(target)),
     dimensions: values?.(req),
   })
@@ -63,7 +66,7 @@ export function requestViews(
     {
       skip,
       visitors,
-      subject: (req, target, isBot) => viewed(req, undefined, target, isBot),
+      subject: (req, target, isBot) => viewed(req, undefined, target, sent(isBot)),
       callsBack,
     },
     count,
@@ -75,8 +78,20 @@ export function requestViews(
       // Typed as Express's for the site's own functions, whatever framework it is.
       const req = received as Request
       visitors.record(req, undefined, (identity, userAgent, isBot) =>
-        count(viewed(req, page, targetOf(req), isBot), identity, userAgent),
+        count(viewed(req, page, targetOf(req), sent(isBot)), identity, userAgent),
       )
     },
+    seen(received, answered) {
+      const [req, res] = [received as Request, answered as Response]
+      if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
+      visitors.record(req, undefined, (identity, userAgent, isBot) => {
+        if (!isBot) count(viewed(req, undefined, targetOf(req), 'seen'), identity, userAgent)
+      })
+    },
   }
+}
+
+/** The measure of a page that the server has sent. */
+function sent(isBot: boolean): Measure {
+  return isBot ? 'bots' : 'served'
 }

@@ -26,7 +26,7 @@ for (const [name, express] of expresses) {
   ) => {
     const app = express()
     app.set('etag', false)
-    app.use('/activity', activityRouter(stats, statsTtlSeconds, options))
+    app.use('/activity', activityRouter({ stats, statsTtlSeconds, seen: () => {} }, options))
     return app
   }
 
@@ -89,15 +89,31 @@ for (const [name, express] of expresses) {
         next()
       })
       app.use(
-        activityRouter(() => {
-          const figures = new Promise((resolve) => setTimeout(resolve, 60)).then(late)
-          given = figures.catch(() => undefined)
-          return figures
-        }, 30),
+        activityRouter({
+          stats() {
+            const figures = new Promise((resolve) => setTimeout(resolve, 60)).then(late)
+            given = figures.catch(() => undefined)
+            return figures
+          },
+          statsTtlSeconds: 30,
+          seen: () => {},
+        }),
       )
       await request(app).get('/').expect(504)
       await given
     }
+  })
+
+  test(`${name}: GET /seen.js gives a module, and 304 to who has it`, async () => {
+    const app = site(async () => FIGURES)
+    const { text, headers } = await request(app)
+      .get('/activity/seen.js')
+      .expect(200)
+      .expect('Content-Type', 'text/javascript; charset=utf-8')
+      .expect('X-Content-Type-Options', 'nosniff')
+      .expect('Cache-Control', 'public, max-age=3600')
+    assert.match(text, /import\.meta\.url/)
+    await request(app).get('/activity/seen.js').set('If-None-Match', headers['etag']!).expect(304)
   })
 
   test(`${name}: GET /widget.js gives a script, and 304 to who has it`, async () => {
@@ -123,12 +139,15 @@ for (const [name, express] of expresses) {
   })
 }
 
-test('the widget is written for a strict Content-Security-Policy', () => {
-  const source = readFileSync(new URL('./widget.js', import.meta.url), 'utf8')
-  for (const unsafe of [
-    /innerHTML|insertAdjacentHTML|outerHTML|\beval\b|new Function|^import /m,
-    /\.style\b|cssText|createElement\('(?:style|script)'\)/,
-  ]) {
-    assert.doesNotMatch(source, unsafe)
-  }
-})
+for (const script of ['widget.js', 'seen.js']) {
+  test(`${script} is written for a strict Content-Security-Policy, and stores nothing`, () => {
+    const source = readFileSync(new URL(script, import.meta.url), 'utf8')
+    for (const unsafe of [
+      /innerHTML|insertAdjacentHTML|outerHTML|\beval\b|new Function|^import /m,
+      /\.style\b|cssText|createElement\('(?:style|script)'\)/,
+      /cookie|localStorage|sessionStorage|indexedDB|caches|navigator|screen\./,
+    ]) {
+      assert.doesNotMatch(source, unsafe)
+    }
+  })
+}

@@ -4,6 +4,7 @@ import { packageFile } from '../support/package-file.js'
 import { JSON_TYPE, sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
 import type { Handler } from '../page-views/handler.js'
 import { type Answer, mountPathOf, type Route, router } from '../page-views/router.js'
+import { type Report, seenRoute } from './seen-route.js'
 import type { ActivityStats } from './stats.js'
 
 /** Options of {@link Activity.router}. */
@@ -28,23 +29,29 @@ export interface ActivityRouterOptions {
  * period, and are as old as `statsTtlSeconds` already.
  */
 const FIGURES_MAX_AGE = 10
-const WIDGET_HEADERS = { 'Cache-Control': 'public, max-age=3600' }
+const SCRIPT_HEADERS = { 'Cache-Control': 'public, max-age=3600' }
+
+/** What the router answers with. */
+export interface RouterParts {
+  readonly stats: () => Promise<ActivityStats>
+  readonly statsTtlSeconds: number
+  readonly seen: Report
+}
 
 /**
- * `GET /`: the figures as JSON. `GET /widget.js`: the element `<site-activity>`. Both with ETag.
+ * `GET /`: the figures as JSON. `GET /widget.js`: the element `<site-activity>`. `GET /seen.js`:
+ * the script that reports views to `POST /seen`. All that is sent has an ETag.
  *
  * @throws TypeError, RangeError naming the option that is wrong
  */
 export function activityRouter(
-  stats: () => Promise<ActivityStats>,
-  statsTtlSeconds: number,
+  { stats, statsTtlSeconds, seen }: RouterParts,
   options: ActivityRouterOptions = {},
 ): Handler {
   onlyKnown('activity.router', options, ['cacheControl', 'mountPath'])
   const { cacheControl = 'public', mountPath = '' } = given(options)
   const whose = oneOf('cacheControl', cacheControl, ['public', 'private'])
   const maxAge = Math.min(FIGURES_MAX_AGE, statsTtlSeconds)
-  const widget = tagged(widgetSource(), 'text/javascript; charset=utf-8')
   const figures: Answer = async (_req, res) => {
     const answer = await stats().catch(() => undefined)
     if (!answer) return sendUnavailable(res, 'There are no figures yet')
@@ -56,15 +63,19 @@ export function activityRouter(
     mountPathOf(mountPath),
     new Map<string, Route>([
       ['/', { GET: figures }],
-      ['/widget.js', { GET: (_req, res) => sendTagged(res, widget, WIDGET_HEADERS) }],
+      ['/widget.js', { GET: script('widget.js') }],
+      ['/seen.js', { GET: script('seen.js') }],
+      ['/seen', { POST: seenRoute(seen) }],
     ]),
   )
 }
 
 /**
- * As it is beside this file, but for the `export {}` that tsc adds: it runs as a classic script as
- * well.
+ * Sends a script as it is beside this file, but for the `export {}` that tsc adds: the widget runs
+ * as a classic script as well.
  */
-function widgetSource(): string {
-  return readFileSync(packageFile('activity/widget.js'), 'utf8').replace(/^export \{\};$/m, '')
+function script(name: string): Answer {
+  const source = readFileSync(packageFile(`activity/${name}`), 'utf8')
+  const sent = tagged(source.replace(/^export \{\};$/m, ''), 'text/javascript; charset=utf-8')
+  return (_req, res) => sendTagged(res, sent, SCRIPT_HEADERS)
 }

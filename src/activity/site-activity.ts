@@ -127,7 +127,9 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   router(options?: ActivityRouterOptions): Handler {
     assertCalled(this, 'activity.router')
     this.#engine.connections.check()
-    return activityRouter(() => this.stats(), this.#settings.statsTtlSeconds, options)
+    const { statsTtlSeconds } = this.#settings
+    const { seen } = this.#requests
+    return activityRouter({ stats: () => this.stats(), statsTtlSeconds, seen }, options)
   }
 
   record(visit: RecordedVisit): void

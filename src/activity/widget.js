@@ -6,7 +6,8 @@
  * `default-src 'none'; script-src 'self'; connect-src 'self'`. Colours and font are the page's,
  * dark or light; `--site-activity-*` below and the parts `figures`, `number` and `stale` change the
  * looks. Words and numbers are in the language of the page, by `lang`; `text` gives other words.
- * Each answer is also an event `figures`, with the figures in its `detail`.
+ * Each answer is also an event `figures`, with the figures in its `detail`. With the attribute
+ * `seen` the element loads `seen.js`, which reports the views of the page.
  *
  * @typedef {{ visitors: number, pageViews: number, windowSeconds: number, asOf: string,
  *   stale: boolean }} Figures
@@ -268,6 +269,7 @@
       document.addEventListener('visibilitychange', this.#onVisibility)
       addEventListener('online', this.#onOnline)
       this.#plan()
+      if (this.hasAttribute('seen')) this.#reportViews()
     }
 
     disconnectedCallback() {
@@ -275,6 +277,16 @@
       removeEventListener('online', this.#onOnline)
       clearTimeout(this.#timer)
       this.#request?.abort()
+    }
+
+    /** A browser runs the module once in a page, however often it is asked to. */
+    #reportViews() {
+      const script = `${this.#source.replace(/\/$/, '')}/seen.js`
+      import(new URL(script, document.baseURI).href).catch(() => undefined)
+    }
+
+    get #source() {
+      return this.getAttribute('src') || '/activity'
     }
 
     /** @param {string} name */
@@ -307,9 +319,7 @@
       const request = (this.#request = new AbortController())
       const timeout = setTimeout(() => request.abort(), TIMEOUT_MS)
       try {
-        const response = await fetch(this.getAttribute('src') || '/activity', {
-          signal: request.signal,
-        })
+        const response = await fetch(this.#source, { signal: request.signal })
         /** @type {Answer} */
         const figures = response.ok ? await response.json() : undefined
         if (request === this.#request) this.#show(figures)

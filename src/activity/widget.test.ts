@@ -40,11 +40,15 @@ interface Scene {
 /** A page with the element, with the browser's clock in the test's hands. */
 async function onStage(body: string, play: (scene: Scene) => Promise<void>): Promise<void> {
   const app = express()
-  const router = activityRouter(async () => {
-    scene.asked++
-    if (!scene.figures) throw new Error('no figures')
-    return withBounds(scene.figures)
-  }, 1)
+  const router = activityRouter({
+    async stats() {
+      scene.asked++
+      if (!scene.figures) throw new Error('no figures')
+      return withBounds(scene.figures)
+    },
+    statsTtlSeconds: 1,
+    seen: () => {},
+  })
   app.use((_req, res, next) => {
     res.set('Content-Security-Policy', POLICY)
     next()

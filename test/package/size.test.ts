@@ -20,6 +20,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const LIMITS = {
   'the widget': 14_200,
   'the widget, gzipped': 4_000,
+  'seen.js, gzipped': 860,
   'the tarball': 700_000,
   'the tarball, unpacked': 2_000_000,
   'files in the tarball': 590,
@@ -32,6 +33,7 @@ type Sizes = Readonly<Record<keyof typeof LIMITS, number>>
 
 function sizes(): Sizes {
   const widget = readFileSync(join(ROOT, 'dist/activity/widget.js'))
+  const seen = readFileSync(join(ROOT, 'dist/activity/seen.js'))
   const [tarball] = JSON.parse(
     execFileSync('npm', ['pack', '--dry-run', '--ignore-scripts', '--json'], {
       cwd: ROOT,
@@ -52,6 +54,7 @@ function sizes(): Sizes {
   return {
     'the widget': widget.length,
     'the widget, gzipped': gzipSync(widget).length,
+    'seen.js, gzipped': gzipSync(seen).length,
     'the tarball': tarball.size,
     'the tarball, unpacked': tarball.unpackedSize,
     'files in the tarball': tarball.entryCount,

@@ -1,0 +1,145 @@
+/** A view that a browser reports counts as the view of the page would. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Request } from 'express'
+import request from 'supertest'
+import { eventually } from '../support/eventually.fixture.js'
+import { BROWSER, expresses } from '../support/http.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { BurstLogger } from '../support/logger.js'
+import { campaign } from './dimensions/campaign.js'
+import { country } from './dimensions/country.js'
+import { deviceClass } from './dimensions/device-class.js'
+import { referrerHost } from './dimensions/referrer-host.js'
+import { requestViews, type ViewedPage } from './middleware.js'
+import { type ActivityOptions, activitySettings } from './options.js'
+import { activityRouter } from './router.js'
+
+const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
+const ADMIN = '/admin/users'
+const PAGE = '/news/7?page=2&utm_source=letter'
+const REFERRER = 'https://example.org/a'
+
+interface Counted extends Omit<ViewedPage, 'measure'> {
+  readonly identity: string | undefined
+  readonly userAgent: string | undefined
+}
+
+const dimensions = {
+  referrer: referrerHost(),
+  campaign: campaign(),
+  country: country('cf-ipcountry'),
+  device: deviceClass(),
+  query: (req: Request) => JSON.stringify(req.query),
+  from: (req: Request) => req.get('referer'),
+}
+
+for (const [name, express] of expresses) {
+  /** A site, and what it has counted as served and as seen. */
+  const site = (options: ActivityOptions = {}) => {
+    const log = keptLog()
+    const served: Counted[] = []
+    const seen: Counted[] = []
+    const { middleware, seen: report } = requestViews(
+      activitySettings({ collect: false, ...options }),
+      ({ measure, ...viewed }, identity, userAgent) => {
+        const counted = measure === 'seen' ? seen : served
+        if (measure !== 'bots') counted.push({ ...viewed, identity, userAgent })
+      },
+      new BurstLogger(log, () => 0),
+    )
+    const app = express()
+    app.set('trust proxy', 1)
+    app.use(middleware())
+    const stats = () => Promise.reject(new Error('none'))
+    app.use('/activity', activityRouter({ stats, statsTtlSeconds: 1, seen: report }))
+    app.use((_req, res) => void res.send('<p>'))
+    return { app, served, seen, log }
+  }
+  type Site = ReturnType<typeof site>
+
+  const HEADERS = {
+    'User-Agent': BROWSER,
+    'X-Forwarded-For': '203.0.113.7',
+    'CF-IPCountry': 'FR',
+  }
+  const send = ({ app }: Site, report: unknown, headers = {}) =>
+    request(app)
+      .post('/activity/seen')
+      .set({ ...HEADERS, 'Sec-Fetch-Site': 'same-origin', ...headers })
+      .send(report as object)
+  const visit = async (site: Site, page: string, headers = {}) => {
+    const one = request(site.app).get(page)
+    await one.set({ ...HEADERS, Referer: REFERRER, ...headers }).expect(200)
+  }
+
+  for (const [what, options, headers] of [
+    ['by default', {}, {}],
+    ['with its dimensions', { dimensions }, {}],
+    ['with the page that the site says', { page: (req) => `${req.path}#${req.query['page']}` }, {}],
+    ['with what the site knows of the address', { page: (req) => req.baseUrl + req.url }, {}],
+    [
+      'with the visitor that the site says',
+      { visitor: (req) => String(req.get('x-user')) },
+      { 'X-User': 'anna' },
+    ],
+    ['without a visitor who asks for privacy', {}, { 'Sec-GPC': '1' }],
+    ['not at all where that is skipped', { privacySignals: 'skip' }, { DNT: '1' }],
+    ['not at all where the site skips it', { skip: (req) => req.path === '/news/7' }, {}],
+    ['unless the site skips another page', { skip: (req) => req.path === ADMIN }, {}],
+  ] as readonly (readonly [string, ActivityOptions, Record<string, string>])[]) {
+    test(`${name}: a seen view counts as a served one, ${what}`, async () => {
+      const both = site(options)
+      await visit(both, PAGE, headers)
+      await send(both, { page: PAGE, referrer: REFERRER }, headers).expect(204)
+      assert.deepEqual(both.seen, both.served)
+      const isSkipped = what.startsWith('not')
+      assert.equal(both.seen.length, isSkipped ? 0 : 1)
+      assert.deepEqual(both.log.lines, [])
+    })
+  }
+
+  test(`${name}: a report without a referrer has none, and not that of the request`, async () => {
+    const one = site({ dimensions: { from: (req) => req.get('referer') } })
+    await send(one, { page: '/', referrer: '' }, { Referer: REFERRER }).expect(204)
+    assert.equal(one.seen[0]!.dimensions, undefined)
+  })
+
+  test(`${name}: reports of bots count nowhere`, async () => {
+    const one = site()
+    for (const agent of [BOT, '']) {
+      await send(one, { page: '/' }, { 'User-Agent': agent }).expect(204)
+    }
+    assert.deepEqual([one.served, one.seen], [[], []])
+  })
+
+  test(`${name}: what is refused gets a reason, and counts nowhere`, async () => {
+    const one = site()
+    const error = async (report: unknown, status: number, headers = {}) => {
+      const { body } = await send(one, report, headers).expect(status)
+      assert.deepEqual(Object.keys(body), ['error'])
+    }
+    await error({ page: '/' }, 403, { 'Sec-Fetch-Site': 'cross-site' })
+    await error({ page: 'news' }, 400)
+    await error({ page: `/${'a'.repeat(5000)}` }, 413)
+    await request(one.app).get('/activity/seen').expect(405).expect('Allow', 'POST')
+    assert.deepEqual([one.served, one.seen], [[], []])
+  })
+
+  test(`${name}: the answer waits for no function of the site, nor for its errors`, async () => {
+    let answered = false
+    const one = site({
+      page: () => {
+        throw new Error(`no page, answered: ${answered}`)
+      },
+      skip: (_req, res) => {
+        answered = res.writableEnded
+        throw new Error('no rule')
+      },
+    })
+    const { text } = await send(one, { page: '/news' }).expect(204)
+    assert.equal(text, '')
+    await eventually('it counts', () => one.seen.length === 1)
+    assert.deepEqual([one.seen[0]!.page, answered], ['/news', true])
+  })
+}

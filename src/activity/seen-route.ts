@@ -1,0 +1,58 @@
+/** `POST /seen`: takes reports of `seen.js`. */
+import type { ServerResponse } from 'node:http'
+import { sendJson } from '../page-views/answers.js'
+import type { Received } from '../page-views/handler.js'
+import type { Answer } from '../page-views/router.js'
+import { ReportRefused, type SeenReport, seenReport } from './seen-report.js'
+
+/** Counts the view of a report, which has been answered. */
+export type Report = (view: Received, res: ServerResponse) => void
+
+/** Answers 204 to a report, and counts it then; a refusal says what is wrong. */
+export function seenRoute(count: Report): Answer {
+  return async (req, res) => {
+    let report: SeenReport
+    try {
+      report = await seenReport(req)
+    } catch (error) {
+      // Otherwise the sender has gone.
+      if (error instanceof ReportRefused) refuse(res, error)
+      return
+    }
+    // A timeout of the site's own may have answered.
+    if (!res.headersSent) res.writeHead(204).end()
+    count(requestOf(report, req), res)
+  }
+}
+
+function refuse(res: ServerResponse, { status, message }: ReportRefused): void {
+  // What follows of a body that is too large is not waited for.
+  if (status === 413 && !res.headersSent) res.setHeader('Connection', 'close')
+  sendJson(res, { error: message }, status)
+}
+
+/**
+ * The request that would have asked for the page, as the site's own functions know requests: its
+ * address and `Referer` are those of the report, and all else is that of `req`.
+ */
+export function requestOf({ page, referrer }: SeenReport, req: Received): Received {
+  const { referer: _, ...headers } = req.headers
+  const fields = {
+    method: 'GET',
+    url: page,
+    originalUrl: page,
+    baseUrl: '',
+    params: {},
+    headers: referrer === '' ? headers : { ...headers, referer: referrer },
+    body: undefined,
+    // Express 5 reads it from the address when it is asked, Express 4 beforehand.
+    ...(Object.hasOwn(req, 'query') && { query: queryOf(page, req) }),
+  }
+  return Object.create(req, Object.getOwnPropertyDescriptors(fields))
+}
+
+function queryOf(page: string, { app }: Received): unknown {
+  const parse = app?.get('query parser fn')
+  const at = page.indexOf('?')
+  return typeof parse === 'function' && at !== -1 ? parse(page.slice(at + 1)) : {}
+}
