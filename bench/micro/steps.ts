@@ -4,9 +4,13 @@
  */
 import { Buffer } from 'node:buffer'
 import { setImmediate as turn } from 'node:timers/promises'
+import { requestViews, type ViewedPage } from '../../src/activity/middleware.js'
+import { activitySettings } from '../../src/activity/options.js'
 import { pageOf } from '../../src/activity/page.js'
 import { pathOf } from '../../src/page-views/path.js'
 import { Visitors } from '../../src/page-views/visitors.js'
+import { checkHeaders, reportOf } from '../../src/activity/seen-report.js'
+import { requestOf } from '../../src/activity/seen-route.js'
 import { type Visit, visitCodec } from '../../src/activity/visit.js'
 import {
   type Activity,
@@ -61,6 +65,7 @@ const next = (): void => {}
 const VISITOR = Buffer.alloc(12, 7)
 /** Size of one row that the requests make. */
 const ROW_BYTES = 50
+const REPORT = Buffer.from('{"page":"/threads/7-why-counting-visits-is-dear","referrer":""}')
 const GOOGLE = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 
 /** A codec that does nothing: what is left of `append` is the frame. */
@@ -118,6 +123,25 @@ export async function steps(bench: Bench): Promise<Step[]> {
     commit: async () => {},
   })
   const open = Buffer.alloc(64 * 1024)
+  const reports = new WideCache<Visit>({
+    ...grid,
+    name: 'reports',
+    codec: visitCodec,
+    commit: async () => {},
+  })
+  const reporters = new Pseudonymizer<ViewedPage>({
+    cache: takesAll,
+    secret: async () => Buffer.alloc(32),
+    name: 'reports',
+    clock,
+    logger,
+    forward: (time, visitor, { page }) => void reports.append({ time, visitor, page }),
+  })
+  const { seen } = requestViews(
+    activitySettings(grid),
+    (viewed, ip, userAgent) => reporters.pseudonymize(viewed, ip, userAgent),
+    logger,
+  )
   const activity = createActivity({ ...grid, name: 'whole' })
   const dimensional = createActivity({
     ...grid,
@@ -131,7 +155,8 @@ export async function steps(bench: Bench): Promise<Step[]> {
   })
   bench.after(async () => {
     pseudonymizer.close()
-    await Promise.all([activity.close(), dimensional.close(), frames.close()])
+    reporters.close()
+    await Promise.all([activity, dimensional, frames, reports].map((one) => one.close()))
   })
   // Until the day's salt has come.
   await turn()
@@ -219,6 +244,15 @@ export async function steps(bench: Bench): Promise<Step[]> {
       run: whole,
     },
     { name: 'the whole, no page', role: 'beside', prepare: arrived({ type: 'json' }), run: whole },
+    {
+      name: 'a report of a seen view, from its bytes on',
+      role: 'beside',
+      prepare: arrived(),
+      run: measured(({ req, res }) => {
+        checkHeaders(req)
+        seen(requestOf(reportOf(REPORT), req), res)
+      }),
+    },
     {
       name: 'visitor, hashed for the first time',
       role: 'beside',
