@@ -20,7 +20,7 @@ for (const [server, url] of [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
 ] as const) {
-  test(`${server}: a visit of 1970 on a new site closes a year of empty days at a time`, async () => {
+  test(`${server}: after a visit of 1970 a year of empty days closes at a time`, async () => {
     const { database } = openDatabase(await url())
     opened.push(database)
     await database.migrate()

@@ -51,9 +51,9 @@ export async function closeDays(
 }
 
 /**
- * The end of the oldest open day that has visits, or else `before`, or that of as many empty days as
- * one closing keeps: all days until then can be closed, and none but the last of them has visits.
- * `undefined`: no day can be closed.
+ * The end of the oldest open day that has visits, or else `before`, or that of as many empty days
+ * as one closing keeps. All days until then can be closed, and only the last of them may have
+ * visits. `undefined`: no day can be closed.
  */
 async function nextToClose(
   queryable: Queryable,

@@ -1,7 +1,7 @@
 /**
  * A process of a site: a web server that records, or a pure collector. Its parent tells it to step
- * its clock, to record a row that SQL refuses, or to record many at once or for a while. SIGTERM closes it in
- * order.
+ * its clock, to record a row that SQL refuses, or to record many at once or for a while. SIGTERM
+ * closes it in order.
  */
 import { stepClock } from './stepping-clock.js'
 import { ASSIGNMENT, type Assignment, monotonic, type Order } from './assignment.js'

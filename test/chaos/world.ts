@@ -1,7 +1,7 @@
 /**
- * The world of the chaos: a MariaDB with three databases, one of them a copy of another, whose sites
- * share memcached servers; an SQLite file, whose site has a Redis; the machines of these four sites
- * with their processes, and the network routes between them.
+ * The world of the chaos: a MariaDB with three databases, one of them a copy of another, whose
+ * sites share memcached servers; an SQLite file, whose site has a Redis; the machines of these four
+ * sites with their processes, and the network routes between them.
  */
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'

@@ -190,7 +190,7 @@ test("a transaction that reads and then writes survives another process's writes
   await Promise.all([database.close(), other.close()])
 })
 
-test('after a wait for a lock that was too long, the newest state is read and written', async () => {
+test('after a lock was waited for too long, the newest state is read and written', async () => {
   const file = freshFile()
   const [holder, query, transaction] = [sqlite(file), sqlite(file), sqlite(file)]
   await holder.query('CREATE TABLE t (x INTEGER)')
