@@ -135,7 +135,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
     name: 'reports',
     clock,
     logger,
-    forward: (time, visitor, { page }) => void reports.append({ time, visitor, page }),
+    forward: (time, visitor, { page }) => reports.append({ time, visitor, page }),
   })
   const { seen } = requestViews(
     activitySettings(grid),

@@ -6,9 +6,10 @@ import type { ActivityCertificate } from './certificate.js'
 import type { ActivityPeriod } from './history-beside.js'
 import type { ValueViews } from './top-beside.js'
 import type { LiveActivity } from './live.js'
-import type { HistoryQuery, TopQuery } from './ranges.js'
+import type { HistoryQuery, TopQuery, ValueHistoryQuery } from './ranges.js'
 import type { ActivityRouterOptions } from './router.js'
 import type { ActivityStats } from './stats.js'
+import type { ValuePeriod } from './value-history.js'
 
 /** A visit that `record` takes. */
 export interface RecordedVisit {
@@ -92,6 +93,16 @@ export interface Activity extends Recorder {
    * ```
    */
   history(query: HistoryQuery): Promise<ActivityPeriod[]>
+  /**
+   * The page views with one value of a dimension in each hour or day, without gaps. `null`: not
+   * known, because the value is among `(other)`, or the hour is older than `historyDays`. A closed
+   * day lists its 1,000 most viewed values. A value that some hour of a day did not list, because
+   * it had over 10,000, lacks the views of that hour. Values have no visitors. The cost does not
+   * grow with the other values.
+   *
+   * @throws TypeError, RangeError naming the field that is wrong; what the database throws
+   */
+  history(query: ValueHistoryQuery): Promise<ValuePeriod[]>
   /**
    * The values of a dimension with the most page views, the first with the most: `page`, or one of
    * the option `dimensions`. `null` stands for visits without a value, `(other)` for values that

@@ -105,6 +105,14 @@ describe('history() and top()', () => {
       ] as const),
     )
     assert.deepEqual(await activity.top('nothing', range), [{ value: null, pageViews: 4 }])
+    const ofValue = async (dimension: string, value: string) => {
+      const periods = await activity.history({ ...range, by: 'hour', dimension, value })
+      return periods.map(({ pageViews }) => pageViews)
+    }
+    assert.deepEqual(await ofValue('page', '/a/1'), [2])
+    assert.deepEqual(await ofValue('section', 'b'), [1])
+    assert.deepEqual(await ofValue('section', 'c'), [0])
+    assert.deepEqual(await ofValue('nothing', '日本 '.repeat(99)), [0])
   })
 
   test('moments are Dates, numbers or texts, and periods have no gaps', async () => {
@@ -175,6 +183,14 @@ describe('history() and top()', () => {
       [() => history({ ...day, from: 'x', by: 'day' }), /"from" is "x"; allowed: a Date, milli/],
       [() => history({ ...day, from: NaN, by: 'day' }), /"from" is NaN; allowed: a Date, milli/],
       [() => history({ ...day, from: {}, by: 'day' }), /"from" is an object; allowed: a Date/],
+      [() => history(undefined), /"history options" is undefined; allowed: an object/],
+      [
+        () => history({ ...day, by: 'day', value: '/' }),
+        /"dimension" is undefined; allowed: "page"/,
+      ],
+      [() => history({ ...day, by: 'day', dimension: 'page' }), /"value" is undefined; allowed/],
+      [() => history({ ...day, by: 'day', dimension: 'page', value: '' }), /"value" is ""/],
+      [() => history({ ...day, by: 'day', dimension: 'x', value: 'y' }), /"dimension" is "x"/],
       [() => history({ from: 0, to: 1e12, by: 'hour' }), /at most 366 days before "to"/],
     ] as const) {
       await assert.rejects(asked, message)

@@ -24,6 +24,14 @@ export interface HistoryQuery {
   by: Period
 }
 
+/** Query of {@link Activity.history} for one value of a dimension. */
+export interface ValueHistoryQuery extends HistoryQuery {
+  /** `page`, or one of the option `dimensions`. */
+  dimension: string
+  /** A value as `top()` returns it. `(other)`: the values that are not listed one by one. */
+  value: string
+}
+
 /** Query of {@link Activity.top}. */
 export interface TopQuery {
   /** The first hour is the one that this lies in. */
@@ -34,11 +42,31 @@ export interface TopQuery {
   n?: number | undefined
 }
 
+/** Whether a query names a dimension or a value of one. */
+export function isOfValue(query: HistoryQuery | ValueHistoryQuery): query is ValueHistoryQuery {
+  // What is no object at all is refused with the other fields.
+  const { dimension, value } = Object(query) as Partial<ValueHistoryQuery>
+  return dimension !== undefined || value !== undefined
+}
+
 /** @throws TypeError, RangeError naming the field that is wrong */
 export function historyQuery(query: HistoryQuery): { by: Period; range: PeriodRange } {
-  onlyKnown('history', query, ['from', 'to', 'by'])
+  onlyKnown('history', query, ['from', 'to', 'by', 'dimension', 'value'])
   const by = oneOf('by', query.by, ['hour', 'day'])
   return { by, range: checkedRange(query, by, MAX_PERIODS[by]) }
+}
+
+/** @throws TypeError, RangeError naming the field that is wrong */
+export function valueHistoryQuery(
+  query: ValueHistoryQuery,
+  dimensions: readonly string[],
+): { by: Period; range: PeriodRange; dimension: string; value: string } {
+  const dimension = oneOf('dimension', query.dimension, dimensions)
+  const { value } = query
+  const allowed = 'a value as top() returns it, which is no empty text'
+  if (typeof value !== 'string') throw wrongType('value', value, allowed)
+  if (value === '') throw wrongValue('value', value, allowed)
+  return { ...historyQuery(query), dimension, value }
 }
 
 /**

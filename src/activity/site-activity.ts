@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import { hash } from 'node:crypto'
 import { types } from 'node:util'
 import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
@@ -36,13 +37,17 @@ import {
   type HistoryQuery,
   historyQuery,
   hourOf,
+  isOfValue,
   type TopQuery,
   topQuery,
+  type ValueHistoryQuery,
+  valueHistoryQuery,
   wholeDays,
 } from './ranges.js'
 import { activityRouter, type ActivityRouterOptions } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
 import { PAGE } from './sums.js'
+import { readValueHistory, type ValuePeriod } from './value-history.js'
 import { MAX_TIME, type Visit } from './visit.js'
 
 /**
@@ -188,7 +193,12 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return this.#engine.connections.run(() => this.#stats())
   }
 
-  async history(query: HistoryQuery): Promise<ActivityPeriod[]> {
+  history(query: ValueHistoryQuery): Promise<ValuePeriod[]>
+  history(query: HistoryQuery): Promise<ActivityPeriod[]>
+  async history(
+    query: HistoryQuery | ValueHistoryQuery,
+  ): Promise<ActivityPeriod[] | ValuePeriod[]> {
+    if (isOfValue(query)) return (await this.#valueHistory(query)).figures
     return (await this.#history(query)).figures
   }
 
@@ -201,6 +211,18 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       const { by, range } = historyQuery(query)
       return this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
         readActivityHistory(database, this.#settings, by, range),
+      )
+    })
+  }
+
+  #valueHistory(query: ValueHistoryQuery): Promise<Dated<ValuePeriod[]>> {
+    return this.#engine.connections.run(async () => {
+      const { by, range, ...key } = valueHistoryQuery(query, this.dimensions)
+      // Keys of the cache are short, and values are any text.
+      const value = hash('sha256', key.value, 'base64url')
+      return this.#read(
+        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}`,
+        (database, { name }) => readValueHistory(database, name, by, range, key),
       )
     })
   }

@@ -129,8 +129,8 @@ for (const [dialect, url] of [
             )
             for (const by of ['hour', 'day'] as const) {
               const ms = PERIOD_MS[by]
-              const range = { from: Math.floor(NOW / ms) - 90, to: Math.floor(NOW / ms) + 2 }
-              for (const { start, hits } of await readItemRange(db, name, item, NOW, by, range)) {
+              const range = { by, from: Math.floor(NOW / ms) - 90, to: Math.floor(NOW / ms) + 2 }
+              for (const { start, hits } of await readItemRange(db, name, item, NOW, range)) {
                 const from = Date.parse(start)
                 const expected = counted.filter(
                   (hit) => hit.item === item && hit.time >= from && hit.time < from + ms,
@@ -202,7 +202,8 @@ for (const [dialect, url] of [
         4,
       )
       const hour = Math.floor(NOW / HOUR_MS)
-      const hours = await readItemRange(db, name, 'a', NOW, 'hour', {
+      const hours = await readItemRange(db, name, 'a', NOW, {
+        by: 'hour',
         from: hour - 193,
         to: hour + 1,
       })

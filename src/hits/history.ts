@@ -171,8 +171,7 @@ export async function readItemRange(
   name: string,
   item: string,
   now: number,
-  by: Period,
-  { from, to }: PeriodRange,
+  { by, from, to }: PeriodRange & { readonly by: Period },
 ): Promise<HitsPeriod[]> {
   const { table, period, ms } = by === 'hour' ? HOURS : DAYS
   const { rows } = await queryable.query(

@@ -189,7 +189,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
         const by = oneOf('by', options.by, ['hour', 'day'])
         const range = checkedRange(options, by, MAX_PERIODS[by])
         const now = await database.now()
-        return readItemRange(database, this.#settings.name, text, now, by, range)
+        return readItemRange(database, this.#settings.name, text, now, { by, ...range })
       }
       onlyKnown('history', options, ['days'])
       const days = integer('days', options.days ?? DEFAULT_DAYS, 1, MAX_DAYS, 'days')
