@@ -16,6 +16,7 @@ function grid(drainedAgo: number, more: Partial<UsedGrid> = {}): UsedGrid {
     layers,
     watermark: layers.at(NOW - drainedAgo * SECOND) - 1,
     completeTo: 0,
+    leaptFrom: undefined,
     periodSeconds: 3,
     drainAfterLayers: 2,
     ...more,
@@ -41,6 +42,16 @@ test('they are stale if the collectors of a grid are late by more than two perio
   assert.deepEqual(read([grid(69, { periodSeconds: 30 })]), [69, false, false])
   assert.deepEqual(read([grid(72, { periodSeconds: 30 })]), [72, true, false])
   assert.deepEqual(read([grid(24, { drainAfterLayers: 4 })]), [24, false, false])
+})
+
+test('after a leap of the watermark they end where it leapt from, unless writers have come', () => {
+  const leaptFrom = NOW - 300 * SECOND
+  const unproven = { directTo: 0 }
+  assert.deepEqual(read([grid(6, { leaptFrom })], unproven), [300, true, false])
+  assert.deepEqual(read([grid(6), grid(9, { leaptFrom })], unproven), [300, true, false])
+  const completeTo = NOW - 9 * SECOND
+  assert.deepEqual(read([grid(600, { leaptFrom, completeTo })], unproven), [300, true, false])
+  assert.deepEqual(read([grid(6, { leaptFrom })]), [75, true, false])
 })
 
 test('without collectors they end where living writers have committed all', () => {

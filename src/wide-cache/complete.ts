@@ -35,13 +35,14 @@ export function completeUpTo(
   let due = now
   let byWriters = true
   for (const grid of grids) {
-    const { layers, watermark, completeTo, periodSeconds, drainAfterLayers } = grid
+    const { layers, watermark, completeTo, leaptFrom = Infinity } = grid
+    const { periodSeconds, drainAfterLayers } = grid
     const end = layers.endOf(watermark)
     // If the clock was ahead, it has collectors, and what they wrote says nothing new.
     const drained = end <= answered ? end : upTo(told)
     const brought = Math.max(drained, upTo(completeTo))
     byWriters &&= brought < direct && end <= answered
-    asOf = Math.min(asOf, Math.max(brought, direct))
+    asOf = Math.min(asOf, Math.max(Math.min(brought, leaptFrom), direct))
     const layerSeconds = brought > drained ? finest : layers.seconds
     const dueSeconds = (drainAfterLayers + 1) * layerSeconds + behindSeconds(periodSeconds)
     due = Math.min(due, now - dueSeconds * 1000)

@@ -153,4 +153,28 @@ for (const [where, open] of databases) {
     await settle(4)
     assert.equal((await read()).missingSince, undefined)
   })
+
+  test(`${where}: after a leap of the watermark, what counted before it still counts`, async () => {
+    const { database, name, grid, read, drain } = await site(open)
+    const outage = 600 * SECOND
+    for (const usedAgo of [0, 165 * SECOND]) await grid(NOW - outage - usedAgo, 1)
+    const writer = Buffer.alloc(16, 1)
+    const lastSeen = NOW - outage - 75 * SECOND
+    await WRITERS.insert(database, [[name, writer, 1, 3, 300, lastSeen]])
+    await RANGES.insert(database, [[name, writer, 5, 6, 0, 1]])
+    await drain()
+    const leap = async (at: number): Promise<unknown[]> => {
+      await database.query(
+        'UPDATE wide_cache_grids SET leapt_from = ?, leapt_at = ? WHERE name = ?',
+        [NOW - outage, at, name],
+      )
+      const { grids, missingSince } = await read()
+      return [...grids.map(({ leaptFrom }) => leaptFrom), missingSince]
+    }
+    const counts = [NOW - outage, NOW - outage, 300]
+    assert.deepEqual(await leap(NOW - 15 * SECOND), counts)
+    assert.deepEqual(await leap(NOW - 15 * SECOND - 1), [undefined, undefined])
+    assert.deepEqual(await leap(NOW + SECOND), counts, 'it has leapt while this was asked')
+    assert.deepEqual(await leap(NOW + 3_600 * SECOND), [undefined, undefined], 'a clock was ahead')
+  })
 }

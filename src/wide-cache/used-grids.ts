@@ -1,4 +1,5 @@
-import type { Queryable } from '../database/database.js'
+import type { Queryable, SqlValue } from '../database/database.js'
+import { LEAP_MS } from './ledger/grid-record.js'
 import { Layers } from './layers.js'
 
 /** A grid that frames have been placed in lately, as SQL knows it. */
@@ -11,6 +12,11 @@ export interface UsedGrid {
    * milliseconds since the Unix epoch.
    */
   readonly completeTo: number
+  /**
+   * The watermark has leapt lately from this moment: rows recorded since may still be with writers
+   * that SQL has not heard of for long. `undefined`: it has not.
+   */
+  readonly leaptFrom: number | undefined
   /** Period of its collectors in seconds, and age of a layer when they drain it, in layers. */
   readonly periodSeconds: number
   readonly drainAfterLayers: number
@@ -36,6 +42,12 @@ export interface UsedGrids {
  */
 const UNRECORDED_USE_MS = 90_000
 
+/**
+ * Longest time from the reading of the database's clock until the grids are read. The watermark may
+ * leap in between. A leap that is noted later was noted while the clock was ahead.
+ */
+const LONGEST_READ_MS = 60_000
+
 /** Timing of a grid whose first collector is yet to come. */
 const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }
 
@@ -48,15 +60,18 @@ const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }
  * `directSeconds` brings nothing more.
  *
  * While SQL takes no writes it hears of nobody: the time counts up to the newest drained moment, or
- * to the last proof.
+ * to the last proof. A watermark that has leapt over such a time counts as it was, for a while.
  */
 export async function readUsedGrids(
   queryable: Queryable,
   name: string,
   now: number,
 ): Promise<UsedGrids> {
+  const leapt = 'leapt_at BETWEEN ? AND ?'
+  const lately = [now - LEAP_MS, now + LONGEST_READ_MS]
   const { rows } = await queryable.query(
     'SELECT layer_seconds, watermark, complete_to, period_seconds, drain_after_layers, ' +
+      `CASE WHEN ${leapt} THEN leapt_from END AS leapt_from, ` +
       'n.direct_seconds, n.direct_to, (SELECT MIN(w.floor_at) FROM wide_cache_ranges AS r ' +
       'JOIN wide_cache_writers AS w ON w.name = r.name AND w.writer = r.writer ' +
       'WHERE r.name = n.name AND r.first_sequence > w.floor AND w.last_seen >= n.direct_to ' +
@@ -65,25 +80,30 @@ export async function readUsedGrids(
       'FROM (SELECT name, direct_seconds, CASE WHEN direct_to <= ? THEN direct_to ELSE 0 END ' +
       'AS direct_to FROM wide_cache_names WHERE name = ?) AS n ' +
       'JOIN wide_cache_grids AS g ON g.name = n.name ' +
-      'JOIN (SELECT MAX(CASE WHEN 1000 * layer_seconds * (watermark + 1) <= ? ' +
+      `JOIN (SELECT MAX(CASE WHEN ${leapt} AND leapt_from <= ? THEN leapt_from ` +
+      'WHEN 1000 * layer_seconds * (watermark + 1) <= ? ' +
       'THEN 1000 * layer_seconds * (watermark + 1) ELSE 0 END) AS drained_to, ' +
       'MAX(used_at) AS used_at FROM wide_cache_grids WHERE name = ?) AS d ' +
       `WHERE ((g.used_at >= n.direct_to - ${UNRECORDED_USE_MS} ` +
       `AND g.used_at >= d.drained_to - ${UNRECORDED_USE_MS} - 1000 * n.direct_seconds) ` +
       'OR g.used_at = d.used_at) ORDER BY g.id',
-    [now, name, now, name],
+    [...lately, now, name, ...lately, now, now, name],
   )
-  const missingSince = rows[0]?.['missing_since'] ?? null
   return {
     grids: rows.map((row) => ({
       layers: new Layers(Number(row['layer_seconds'])),
       watermark: Number(row['watermark']),
       completeTo: Number(row['complete_to']),
+      leaptFrom: momentIn(row['leapt_from']),
       periodSeconds: Number(row['period_seconds'] ?? NO_COLLECTOR.periodSeconds),
       drainAfterLayers: Number(row['drain_after_layers'] ?? NO_COLLECTOR.drainAfterLayers),
     })),
-    missingSince: missingSince === null ? undefined : Number(missingSince),
+    missingSince: momentIn(rows[0]?.['missing_since']),
     directMs: 1000 * Number(rows[0]?.['direct_seconds'] ?? 0),
     directTo: Number(rows[0]?.['direct_to'] ?? 0),
   }
+}
+
+function momentIn(value: SqlValue | undefined): number | undefined {
+  return value === null || value === undefined ? undefined : Number(value)
 }

@@ -21,6 +21,7 @@ import { commitTexts, emptyTable, LAYER_MS, NAME } from './wide-cache.js'
 
 export const DRAIN_AFTER_LAYERS = 2
 export const CONFIRM_SECONDS = 60
+const DIRECT_SECONDS = CONFIRM_SECONDS + 15
 const CELL_TTL_SECONDS = 10
 
 /** Age of the watermark of the new grid, in seconds. */
@@ -52,6 +53,7 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
     drainAfterLayers: DRAIN_AFTER_LAYERS,
     periodSeconds: 1,
     cellTtlSeconds: CELL_TTL_SECONDS,
+    directSeconds: DIRECT_SECONDS,
     maxFrameBytes: 1_024,
     maxOutboxBytes: 1_024 * 1_024,
     closeTimeoutMs: 5_000,
@@ -92,8 +94,8 @@ export async function enterGrid(
       name: NAME,
       kind: 'rows',
       cellTtlSeconds: CELL_TTL_SECONDS,
-      directSeconds: CONFIRM_SECONDS + 15,
-      vanishedSeconds: CONFIRM_SECONDS + 15,
+      directSeconds: DIRECT_SECONDS,
+      vanishedSeconds: DIRECT_SECONDS,
       nameSettings: {},
     })
     await first.record.enter(first.database, await first.database.now(), NEW_GRID_SECONDS)

@@ -147,7 +147,7 @@ export function raises(sql: string): boolean {
 
 /** The process that raises a watermark: the owner of the lease that the statement renews. */
 export function raiserOf(values: readonly SqlValue[]): string {
-  return hex(values[5])
+  return hex(values[11])
 }
 
 /** A statement that changes the rows of grids. */

@@ -29,7 +29,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
 -- One row a grid. The id is unique and part of the keys of its cells; another width or layer length is another grid of the same
 -- name. private_to is zero for a shared cache and the process's id for memory:. watermark is the newest drained layer.
 -- Collectors read long layers before they are old enough: complete_to is a moment before which all rows are in SQL by that;
--- flush_ms is the longest time that a frame of a process gathers rows.
+-- flush_ms is the longest time that a frame of a process gathers rows. Where the watermark had not risen for long, SQL may not
+-- have taken writes: it leapt at leapt_at, from leapt_from on. Figures end there until writers have had time to commit.
 -- mark is the newest mark that the cache of a collector has shown, period_seconds how often collectors come and
 -- drain_after_layers how old a layer is by then (NULL: none ever came). run_at, run_rows and run_ms: when the last collecting
 -- run ended, the rows it committed, and the milliseconds it took; NULL: none has ended yet.
@@ -43,6 +44,8 @@ CREATE TABLE IF NOT EXISTS wide_cache_grids (
   complete_to BIGINT NOT NULL DEFAULT 0,
   flush_ms INT NOT NULL DEFAULT 0,
   moved_at BIGINT NOT NULL,
+  leapt_from BIGINT NOT NULL DEFAULT 0,
+  leapt_at BIGINT NOT NULL DEFAULT 0,
   used_at BIGINT NOT NULL,
   lease_owner BINARY(16) NULL,
   lease_until BIGINT NOT NULL DEFAULT 0,

@@ -410,7 +410,7 @@ test('a collector of long layers keeps its lease, and runs once a layer', async 
     worst = Math.max(worst, lag())
   }
   const raises = counts.sql.get(
-    'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = '.slice(0, 60),
+    'UPDATE wide_cache_grids SET watermark = ?, leapt_from = CASE WHEN'.slice(0, 60),
   )
   assert.equal(raises, 10)
   assert(worst < 182, `drained up to ${worst} s ago`)

@@ -67,6 +67,7 @@ function bench() {
       settings: {
         drainAfterLayers: DRAIN_AFTER_LAYERS,
         cellTtlSeconds: CELL_TTL_SECONDS,
+        directSeconds: 75,
         maxCommitRows: 1_000,
       },
       stamp: STAMP,

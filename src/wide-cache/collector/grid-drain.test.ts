@@ -55,7 +55,12 @@ function bench(parts: Partial<DrainParts> = {}) {
       watch: { wentBackAt: -Infinity } as never,
       clock,
       logger: new BurstLogger(keptLog(), clock.elapsed),
-      settings: { drainAfterLayers: 2, cellTtlSeconds: 3_600, maxCommitRows: 1_000 },
+      settings: {
+        drainAfterLayers: 2,
+        cellTtlSeconds: 3_600,
+        directSeconds: 75,
+        maxCommitRows: 1_000,
+      },
       stamp: STAMP,
       ...parts,
     },

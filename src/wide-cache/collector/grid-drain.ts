@@ -14,7 +14,10 @@ import { countRead, type DrainReport } from './drain-report.js'
 import { DrainedWriters } from './drained-writers.js'
 import { YoungLayers, type YoungLayersParts } from './young-layers.js'
 
-interface DrainSettings extends Pick<GridSettings, 'drainAfterLayers' | 'cellTtlSeconds'> {
+interface DrainSettings extends Pick<
+  GridSettings,
+  'drainAfterLayers' | 'cellTtlSeconds' | 'directSeconds'
+> {
   readonly maxCommitRows: number
 }
 
@@ -127,6 +130,7 @@ export class GridDrain {
               to: passable,
               mark,
               used: read.frames.length > 0,
+              leapAfterMs: this.#leapAfterMs,
             }
           : undefined
       await this.#commit.settle(read, report, raise)
@@ -148,6 +152,17 @@ export class GridDrain {
     report.watermark = raised
     if (raised > watermark) await publishHint(cache, this.#grid, this.#writers.hint)
     return { newest, isWhole: !stays }
+  }
+
+  /**
+   * Where the watermark rests for longer, its cells may have ended before they were read, and
+   * writers may count as vanished: SQL may not have taken what they hold.
+   */
+  get #leapAfterMs(): number {
+    const { drainAfterLayers, cellTtlSeconds, directSeconds } = this.#parts.settings
+    // Of a grid of others, which may have longer layers.
+    const drainAge = (drainAfterLayers + 1) * this.#grid.layerSeconds
+    return Math.min(Math.max(directSeconds, drainAge), cellTtlSeconds - drainAge) * 1000
   }
 
   async #publish(newest: number): Promise<void> {

@@ -77,6 +77,7 @@ function bench(...states: GridState[]) {
       name: 'test',
       drainAfterLayers: DRAIN_AFTER_LAYERS,
       cellTtlSeconds: 3_600,
+      directSeconds: 75,
       maxCommitRows: 10_000,
     },
     cache: {

@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import type { Database } from '../../database/database.js'
 import { namespaceOf } from '../../database/identity.js'
+import { mysql } from '../../database/mysql/mysql.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
+import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 import { GridRecord } from './grid-record.js'
 import { removeOldEntries } from './retention.js'
 
 const DAY_MS = 24 * 3600 * 1000
 const newId = (): Buffer => randomBytes(16)
 
-async function records() {
-  const database = sqlite(':memory:')
+async function records(database: Database = sqlite(':memory:')) {
   await database.migrate()
   const record = (name: string, geometry = { width: 15, layerSeconds: 3 }) =>
     new GridRecord({
@@ -87,8 +89,57 @@ test('a process without the lease that raises the watermark leaves it to the hol
   assert(await holder.lease(database, DAY_MS, 1))
   const { grid, watermark: from } = state!
   const namespace = await namespaceOf(database)
-  const raise = { grid, namespace, from, to: from + 1, mark: undefined, used: false }
+  const raise = {
+    grid,
+    namespace,
+    from,
+    to: from + 1,
+    mark: undefined,
+    used: false,
+    leapAfterMs: 75_000,
+  }
   await other.raise(database, raise, DAY_MS)
   assert(!(await other.lease(database, DAY_MS + 1_000, 1)))
   await database.close()
 })
+
+const databases: [string, () => Promise<Database>][] = [
+  ['SQLite', async () => sqlite(':memory:')],
+  ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+]
+
+for (const [where, open] of databases) {
+  test(`${where}: a watermark leaps once it has rested for long, and then not again`, async () => {
+    const { database, record } = await records(await open())
+    const one = record(`leap-${process.pid}`)
+    await one.enter(database, DAY_MS, 0, 0)
+    const { id } = one.grid!
+    const namespace = await namespaceOf(database)
+    let now = DAY_MS
+    const first = one.grid!.layers.at(now)
+    const end = (layer: number): number => one.grid!.layers.endOf(layer)
+    /** Raises the watermark by a layer after `ms`. Returns where it last leapt from, and the ms since. */
+    const raise = async (ms: number): Promise<[number, number]> => {
+      now += ms
+      const from = (await one.states(database)).find(({ grid }) => grid.id.equals(id))!.watermark
+      const to = from + 1
+      const rest = { mark: undefined, used: false, leapAfterMs: 75_000 }
+      await one.raise(database, { grid: one.grid!, namespace, from, to, ...rest }, now)
+      const {
+        rows: [row],
+      } = await database.query('SELECT leapt_from, leapt_at FROM wide_cache_grids WHERE id = ?', [
+        id,
+      ])
+      return [Number(row!['leapt_from']), now - Number(row!['leapt_at'])]
+    }
+    assert.deepEqual(await raise(75_000), [0, DAY_MS + 75_000], 'it has risen in time')
+    assert.deepEqual(await raise(75_001), [end(first + 1), 0])
+    assert.deepEqual(await raise(20), [end(first + 1), 20], 'of the same drain')
+    await one.completeTo(database, one.grid!, end(first + 9))
+    assert.deepEqual(await raise(80_000), [end(first + 9), 0], 'all was there up to a later moment')
+    await one.completeTo(database, one.grid!, now + DAY_MS)
+    assert.deepEqual(await raise(80_000), [end(first + 4), 0], 'a clock was ahead')
+    await database.query('DELETE FROM wide_cache_grids WHERE id = ?', [id])
+    await database.close()
+  })
+}

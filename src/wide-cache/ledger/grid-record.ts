@@ -27,7 +27,15 @@ export interface Raise {
   readonly mark: Buffer | undefined
   /** Whether frames were found, so that the grid is known to be in use. */
   readonly used: boolean
+  /** Milliseconds since the last rise from which on this one is a leap; see {@link LEAP_MS}. */
+  readonly leapAfterMs: number
 }
+
+/**
+ * Time for which figures end where the watermark was before it leapt. SQL may have taken no writes
+ * until then, and within this time living writers commit what they hold: each asks SQL every 10 s.
+ */
+export const LEAP_MS = 15_000
 
 /** State of a grid in SQL at one moment. */
 export interface GridState {
@@ -248,17 +256,29 @@ export class GridRecord {
    */
   async raise(
     tx: Queryable,
-    { grid, namespace, from, to, mark, used }: Raise,
+    { grid, namespace, from, to, mark, used, leapAfterMs }: Raise,
     now: number,
   ): Promise<void> {
+    const end = grid.layers.endOf(from)
     const { affectedRows } = await tx.query(
-      'UPDATE wide_cache_grids SET watermark = ?, moved_at = ?, mark = COALESCE(?, mark), ' +
+      'UPDATE wide_cache_grids SET watermark = ?, ' +
+        // Before `moved_at`: MySQL sees in an assignment what those before it have set.
+        'leapt_from = CASE WHEN moved_at >= ? THEN leapt_from ' +
+        'WHEN complete_to BETWEEN ? AND ? THEN complete_to ELSE ? END, ' +
+        'leapt_at = CASE WHEN moved_at >= ? THEN leapt_at ELSE ? END, ' +
+        'moved_at = ?, mark = COALESCE(?, mark), ' +
         'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END, ' +
         'lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END ' +
         'WHERE id = ? AND watermark = ? ' +
         'AND EXISTS (SELECT 1 FROM wide_cache_identity WHERE namespace = ?)',
       [
         to,
+        now - leapAfterMs,
+        end,
+        now,
+        end,
+        now - leapAfterMs,
+        now,
         now,
         mark ?? null,
         used ? 1 : 0,

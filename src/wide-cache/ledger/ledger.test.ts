@@ -227,7 +227,14 @@ for (const [where, open] of databases) {
     const watermark = async (): Promise<number> => (await b.record.states(b.database))[0]!.watermark
     const from = await watermark()
     const namespace = await namespaceOf(b.database)
-    const raise = { grid: b.record.grid!, namespace, from, mark: undefined, used: true }
+    const raise = {
+      grid: b.record.grid!,
+      namespace,
+      from,
+      mark: undefined,
+      used: true,
+      leapAfterMs: 75_000,
+    }
     await b.ledger.commit([sender.frame(0)], { raise: { ...raise, to: from + 3 } })
     assert.equal(await watermark(), from + 3)
     await assert.rejects(
@@ -499,6 +506,7 @@ test('a transaction locks writers, then what its rows lock, then the watermark',
       to: from + 1,
       mark: undefined,
       used: true,
+      leapAfterMs: 75_000,
     },
   })
   assert.deepEqual([...new Set(written)], ['wide_cache_writers', 'taken', 'wide_cache_grids'])
@@ -535,7 +543,15 @@ test('after a transaction that committed by itself no watermark rises any more',
   const [state] = await record.states(database)
   const { grid, watermark: from } = state!
   const namespace = await namespaceOf(database)
-  const raise = { grid, namespace, from, to: from + 1, mark: undefined, used: false }
+  const raise = {
+    grid,
+    namespace,
+    from,
+    to: from + 1,
+    mark: undefined,
+    used: false,
+    leapAfterMs: 75_000,
+  }
   await ledger.raise(raise)
   await assert.rejects(ledger.commit([new Sender().frame(0)]), lost)
   await assert.rejects(ledger.raise({ ...raise, from: from + 1, to: from + 2 }), lost)

@@ -167,7 +167,8 @@ export class Ledger<Row> {
         const seenAt = seenAtOf(entries, now)
         await store(tx, fresh, { now, seenAt })
         await writeEntries(tx, this.name, entries, outcome, { now, seenAt, agedMs })
-        if (raise) await this.#record.raise(tx, raise, now)
+        // The transaction may have waited for locks since `now`.
+        if (raise) await this.#record.raise(tx, raise, await this.#watch.recent(tx))
         return settledOf(entries, outcome)
       })
     } catch (error) {
