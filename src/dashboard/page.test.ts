@@ -139,7 +139,7 @@ test('every panel is filled, under the strict policy', () =>
     assert.equal(await page.locator('#days rect.series-1').count(), 30)
 
     for (const [dimension, title, first] of [
-      ['page', 'Pages', '/2,160'],
+      ['page', 'Pages', '/ seen by browsers: 50 %2,160'],
       ['referrer', 'Referrers', '(none)2,160'],
       ['campaign', 'Campaigns', '(none)2,160'],
       ['country', 'Countries', 'Germany2,160'],
@@ -156,6 +156,12 @@ test('every panel is filled, under the strict policy', () =>
       )
       assert.equal((await page.request.get(new URL(href, page.url()).href)).status(), 200)
     }
+    await shows(page.locator('[data-dimension=page] .sub'), /^Over 100 %: .* single-page site/)
+    assert.equal(await page.locator('[data-dimension=device] .sub').isVisible(), false)
+    await shows(
+      page.locator('#beside'),
+      /^Seen by browsers: 3\d %\. Beside them, .* went to bots\.$/,
+    )
     await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-1900$/)
 
     assert.equal(await page.locator('#grid tbody tr').count(), 11 + 1)
@@ -262,12 +268,12 @@ test('all can be done with the keyboard', () =>
     await eventually('24 hours', async () => (await page.locator('#hours tbody tr').count()) === 24)
 
     const pages = page.locator('[data-dimension=page] tbody tr').first()
-    await shows(pages, /^\/2,160$/)
+    await shows(pages, /^\/ seen by browsers: 50 %2,160$/)
     await page.locator('#range input').first().focus()
     await page.keyboard.press('ArrowRight')
-    await shows(pages, /^\/13,950$/)
+    await shows(pages, /^\/ seen by browsers: 50 %13,950$/)
     await page.keyboard.press('ArrowRight')
-    await shows(pages, /^\/63,630$/)
+    await shows(pages, /^\/ seen by browsers: 50 %63,630$/)
     assert(source.asked.filter((question) => question === 'top page 10').length >= 3)
 
     const reached = new Set<string>()

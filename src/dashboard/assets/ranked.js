@@ -47,7 +47,7 @@ export function ranking({ caption, what, count }) {
             'th',
             { scope: 'row', title: name },
             html('bdi', {}, name),
-            ...(note ? [html('small', {}, note)] : []),
+            ...(note ? [' ', html('small', {}, note)] : []),
           ),
           html('td', {}, number(count)),
         )
