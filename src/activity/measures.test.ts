@@ -110,11 +110,10 @@ test('people, bots and what the rule leaves out are all HTML responses', async (
     [['activity', 4]],
     'only sums of bots are kept',
   )
-  const { rows: visitors } = await database.query('SELECT DISTINCT name FROM activity_visitors')
-  assert.deepEqual(
-    visitors.map(({ name }) => name),
-    ['activity'],
+  const { rows: visitors } = await database.query(
+    "SELECT visitor FROM activity_visitors WHERE name <> 'activity'",
   )
+  assert.deepEqual(visitors, [], 'bots have no visitors')
   const { committed, issued } = await ledgerReport(database, 'activity.bots', () => undefined)
   assert.deepEqual([issued, committed], [3, 3])
   assert.equal((await activity.ledger()).committed, 4)
