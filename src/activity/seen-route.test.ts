@@ -3,10 +3,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Request } from 'express'
 import request from 'supertest'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { BROWSER, expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
-import { BurstLogger } from '../support/logger.js'
+import { BurstLogger, SILENT } from '../support/logger.js'
 import { campaign } from './dimensions/campaign.js'
 import { country } from './dimensions/country.js'
 import { deviceClass } from './dimensions/device-class.js'
@@ -14,6 +16,7 @@ import { referrerHost } from './dimensions/referrer-host.js'
 import { requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, activitySettings } from './options.js'
 import { activityRouter } from './router.js'
+import { createActivity } from './site-activity.js'
 
 const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
 const ADMIN = '/admin/users'
@@ -35,6 +38,36 @@ const dimensions = {
 }
 
 for (const [name, express] of expresses) {
+  test(`${name}: reports come to SQL, into a ledger and figures of their own`, async () => {
+    const activity = createActivity({
+      cache: memory(),
+      database: sqlite(':memory:'),
+      collect: false,
+      logger: SILENT,
+    })
+    const app = express()
+    app.use(activity.middleware())
+    app.use('/activity', activity.router())
+    app.use((_req, res) => void res.send('<p>'))
+    await request(app).get('/').set('User-Agent', BROWSER).expect(200)
+    for (const page of ['/', '/news']) {
+      await request(app)
+        .post('/activity/seen')
+        .set({ 'User-Agent': BROWSER, 'Sec-Fetch-Site': 'same-origin' })
+        .send({ page })
+        .expect(204)
+    }
+    await activity.flush()
+    await activity.drain({ all: true })
+    const to = Date.now()
+    const days = await activity.history({ from: to - 86_400_000, to, by: 'day' })
+    const sum = (field: 'pageViews' | 'seen' | 'bots') =>
+      days.reduce((total, day) => total + Number(day[field]), 0)
+    assert.deepEqual([sum('pageViews'), sum('seen'), sum('bots')], [1, 2, 0])
+    assert.equal((await activity.ledger()).committed, 1)
+    await activity.close()
+  })
+
   /** A site, and what it has counted as served and as seen. */
   const site = (options: ActivityOptions = {}) => {
     const log = keptLog()
