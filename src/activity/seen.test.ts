@@ -460,6 +460,7 @@ async function holds(row: Row, script: string | undefined): Promise<void> {
     try {
       await (row.around ? row.around(site, play) : play())
     } finally {
+      site.goesOn = true
       await context.close()
     }
   })
