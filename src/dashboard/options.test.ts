@@ -3,11 +3,18 @@ import { test } from 'node:test'
 import { dashboardSettings } from './options.js'
 
 test('without options nobody is authorized but developers, and there are no hits', () => {
-  assert.deepEqual(dashboardSettings({}), { authorize: undefined, hits: [] })
+  assert.deepEqual(dashboardSettings({}), {
+    authorize: undefined,
+    hits: [],
+    mountPath: '',
+  })
   assert.deepEqual(dashboardSettings({ authorize: undefined, hits: undefined }), {
     authorize: undefined,
     hits: [],
+    mountPath: '',
   })
+  assert.equal(dashboardSettings({ mountPath: '/admin' }).mountPath, '/admin')
+  assert.throws(() => dashboardSettings({ mountPath: 'admin' }), /option "mountPath" is "admin"/)
 })
 
 const WRONG: [options: object, message: RegExp][] = [
