@@ -14,16 +14,16 @@ import { gzipSync } from 'node:zlib'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * Bytes and files: what they are now and about a tenth more, but never over 2 MB unpacked and 700
+ * Bytes and files: what they are now and about a tenth more, but never over 2.2 MB unpacked and 700
  * files. Packages: as many as there are now.
  */
 const LIMITS = {
   'the widget': 14_200,
   'the widget, gzipped': 4_000,
   'seen.js, gzipped': 860,
-  'the tarball': 700_000,
-  'the tarball, unpacked': 2_000_000,
-  'files in the tarball': 590,
+  'the tarball': 750_000,
+  'the tarball, unpacked': 2_200_000,
+  'files in the tarball': 620,
   'runtime dependencies': 6,
   'optional dependencies': 1,
   'packages that an install brings, without the optional ones': 17,
