@@ -177,18 +177,6 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     this.#views.countAt(this.#timeOf(at), viewed, identity)
   }
 
-  /**
-   * Counts a view that a browser has reported. Whether it counts, and whose it is, was decided by
-   * the rules of the middleware; reports of bots count nowhere.
-   */
-  recordSeen(
-    { page, dimensions }: Omit<ViewedPage, 'measure'>,
-    identity: string | undefined,
-    userAgent: string | undefined,
-  ): void {
-    this.#views.count({ measure: 'seen', page, dimensions }, identity, userAgent)
-  }
-
   stats(): Promise<ActivityStats> {
     return this.#engine.connections.run(() => this.#stats())
   }
