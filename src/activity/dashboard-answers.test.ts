@@ -44,7 +44,7 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
   const get = async (path: string) => (await request(app).get(path).expect(200)).body
   try {
     for (let i = 0; i < 5; i++) activity.record({ page: `/${i % 2}`, visitor: i % 3 })
-    await inWindow(activity, now())
+    await inWindow(activity, now)
     const { overview, live, ledger, trouble } = await get('/now.json')
     const { figures } = overview
     assert.deepEqual([figures.pageViews, figures.visitors, figures.windowSeconds], [5, 3, 600])

@@ -5,17 +5,18 @@ import type { Activity } from './activity.js'
 export const SHORT_LAYERS = { layerSeconds: 1, drainAfterLayers: 2, statsTtlSeconds: 1 } as const
 
 /**
- * Drains until the window of the figures has all that was recorded before `recordedBy`, by the
- * database's clock.
+ * Drains until the window of the figures has all that was recorded, by the database's clock, which
+ * is `now`. Visits that waited for their salt lie in the layer in which they were placed.
  */
 export async function inWindow(
   activity: Pick<Activity, 'flush' | 'drain' | 'stats'>,
-  recordedBy = Date.now(),
+  now: () => number = Date.now,
 ): Promise<void> {
   await activity.flush()
+  const placedBy = now()
   await eventually('the window has all that was recorded', async () => {
     await activity.drain()
     const { asOf } = await activity.stats()
-    return Math.floor(Date.parse(asOf) / 1000) > Math.floor(recordedBy / 1000)
+    return Math.floor(Date.parse(asOf) / 1000) > Math.floor(placedBy / 1000)
   })
 }
