@@ -65,6 +65,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'commit',
       'folding',
       'history',
+      'value-history',
       'history-beside',
       'top-beside',
       'hour-recount',

@@ -196,6 +196,7 @@ test('every folder of the sources has judges, and those near a source come first
   // As slow as it is.
   assert.deepEqual(near('activity/certificate.ts'), [
     'src/activity/certificate.test.ts',
+    'src/activity/day-closing.test.ts',
     'src/activity/tampering.test.ts',
   ])
   assert.deepEqual(

@@ -118,7 +118,7 @@ for (const [where, open] of databases) {
     let now = DAY_MS
     const first = one.grid!.layers.at(now)
     const end = (layer: number): number => one.grid!.layers.endOf(layer)
-    /** Raises the watermark by a layer after `ms`. Returns where it last leapt from, and the ms since. */
+    /** Raises the watermark by a layer after `ms`. Returns the last leap: where from, how old. */
     const raise = async (ms: number): Promise<[number, number]> => {
       now += ms
       const from = (await one.states(database)).find(({ grid }) => grid.id.equals(id))!.watermark
