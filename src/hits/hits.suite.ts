@@ -396,6 +396,12 @@ export function hitsSuite(pair: Pair): void {
           const query = { from, to, by: 'day', ...wrong } as never
           await assert.rejects(hits.history('a', query), RangeError)
         }
+        for (const wrong of [null, 7, 'day']) {
+          await assert.rejects(hits.history('a', wrong as never), {
+            name: 'TypeError',
+            message: /option/,
+          })
+        }
       },
     )
 

@@ -184,7 +184,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     return this.#engine.connections.run(async () => {
       const text = checkedText('item', item)
       const { database } = this.#engine
-      if ('from' in options) {
+      if (isRange(options)) {
         onlyKnown('history', options, ['from', 'to', 'by'])
         const by = oneOf('by', options.by, ['hour', 'day'])
         const range = checkedRange(options, by, MAX_PERIODS[by])
@@ -276,4 +276,8 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
 
 function isNobody(value: unknown): boolean {
   return value === undefined || value === null || value === ''
+}
+
+function isRange(options: HitsHistoryOptions | HitsHistoryQuery): options is HitsHistoryQuery {
+  return 'from' in Object(options)
 }

@@ -21,7 +21,7 @@ import { hostOf, type Site, startWorld, type World } from './world.js'
 /** Between two looks at whether the copied site is at work. */
 const LOOK_MS = 200
 /** The processes of the copy have started by then, however busy the machine is. */
-const PARTED_WITHIN_MS = 60_000
+const PARTED_WITHIN_MS = 300_000
 
 export interface ChaosOptions {
   readonly seed: number

@@ -14,7 +14,7 @@ import { statementsOf } from './statements.js'
 
 const PRELOAD = fileURLToPath(new URL('./preload.js', import.meta.url))
 /** A block that neither ends nor listens for so long does not work. */
-const LIMIT_MS = 30_000
+const LIMIT_MS = 180_000
 
 /** A visit of a site while it listens, before SIGTERM. */
 export type Visit = (origin: string) => Promise<void>
