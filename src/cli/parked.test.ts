@@ -179,7 +179,9 @@ each('an entry is tried again at once, and not skipped before it is known', asyn
   assert.match(early.lines[1]!, new RegExp(`${id} stays as it is: the last call had 2 entries`))
   bad.clear()
   const restsUntil = async (): Promise<number> =>
-    Number((await database.query('SELECT held_until FROM export_queue_leases')).rows[0]!['held_until'])
+    Number(
+      (await database.query('SELECT held_until FROM export_queue_leases')).rows[0]!['held_until'],
+    )
   assert((await restsUntil()) > 0, 'it rests')
   assert.equal((await run({ verb: 'retry', ids: 'all' })).status, 0)
   assert.equal(await restsUntil(), 0)

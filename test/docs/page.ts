@@ -6,7 +6,7 @@ import type { Block } from './blocks.js'
 import { type placesOf, run } from './program.js'
 
 const PATH = '/page-of-the-docs'
-const LOAD_MS = 20_000
+const LOAD_MS = 120_000
 
 /** @throws Error with what the browser complains of, and if an element of its own is none */
 export async function show(

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { hasEnded, temporaryFolder, removeFolder } from '../servers/process.js'
 
 const SERVER = fileURLToPath(new URL('../../examples/forum/server.js', import.meta.url))
-const START_MS = 60_000
+const START_MS = 300_000
 
 export interface Forum {
   readonly origin: string

@@ -32,7 +32,7 @@ const OLDEST_TYPESCRIPT = '5.4'
 const FOR_OLDEST = ['oldest-modules', 'oldest-commonjs'] as const
 const EXPRESS_VERSIONS = ['5', '4']
 const OTHER_NODES = ['22', '24']
-const TIMEOUT_MS = 240_000
+const TIMEOUT_MS = 600_000
 
 interface Manifest {
   readonly version: string

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { memcached as cacheOf } from '../../src/cache/memcached/memcached.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { type KeptLog, keptLog } from '../../src/support/kept-log.fixture.js'
@@ -21,6 +22,9 @@ import {
   rowsOf,
   uniqueName,
 } from './recorded.js'
+
+/** A server is down when it refuses, not when a busy machine lets it wait. */
+const PATIENCE_MS = 60_000
 
 /** Pattern of the log lines about direct commits: begun, or over. */
 const DIRECT = /directly/
@@ -49,7 +53,11 @@ async function onSite(
   await createRecorded(sql)
   const log = keptLog()
   const wide = openRecorded(
-    { cache: `memcached://${memcached.address}`, database: sql, collect: '* * * * * *' },
+    {
+      cache: cacheOf(memcached.address, { timeoutMs: PATIENCE_MS }),
+      database: sql,
+      collect: '* * * * * *',
+    },
     { name: uniqueName(), logger: log, flushMs: 5, cellTtlSeconds: 60, ...options },
   )
   const site: Site = {

@@ -4,8 +4,8 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { type Memcached, startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
@@ -22,7 +22,6 @@ const WRITERS = 3
 const ROWS = 2_000
 /** A writer by itself would wait for this, and the test fails before. */
 const CONFIRM_SECONDS = 3_600
-const PATIENCE_MS = 60_000
 
 const losses: [what: string, lose: (server: Memcached) => Promise<void>][] = [
   ['flushed', (server) => server.flush()],
@@ -55,11 +54,10 @@ describe('writers bring what a cache has lost', { concurrency: true }, () => {
         await lose(server)
         collectors.push(open('* * * * * *'))
         const ledger = () => collectors[0]!.ledger()
-        const until = performance.now() + PATIENCE_MS
-        while ((await ledger()).committed < WRITERS * ROWS) {
-          assert(performance.now() < until, 'the frames come before confirmSeconds')
-          await delay(100)
-        }
+        await eventually(
+          'the frames come before confirmSeconds',
+          async () => (await ledger()).committed >= WRITERS * ROWS,
+        )
         await assertRecorded(
           sql,
           writers.flatMap((_, writer) => rowsOf(writer, 0, ROWS)),

@@ -15,6 +15,8 @@ import { createRecorded, NAME, openRecorded } from './recorded.js'
 
 export const WRITERS = 4
 export const ROWS_A_WRITER = fewOrMany(20_000, 50_000)
+/** Longer than a busy machine needs: how soon a writer closes is not what these tests ask. */
+const CLOSE_MS = 300_000
 const COLLECTORS = 2
 
 export interface WriterProcess {
@@ -81,7 +83,11 @@ export async function startSite({
   )
   const writers = Array.from({ length: WRITERS }, (_, writer): WriterProcess => {
     const state: WriterProcess = {
-      child: start('./writer-process.ts', { writer, rows: ROWS_A_WRITER }),
+      child: start('./writer-process.ts', {
+        writer,
+        rows: ROWS_A_WRITER,
+        closeTimeoutMs: CLOSE_MS,
+      }),
       recorded: 0,
       done: false,
       closed: undefined,

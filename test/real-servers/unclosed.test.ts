@@ -25,7 +25,7 @@ import {
 } from './recorded.js'
 
 /** Ends a process that does not end by itself. */
-const LIMIT_MS = 45_000
+const LIMIT_MS = 300_000
 
 interface Servers {
   readonly database: string

@@ -18,7 +18,7 @@ import {
   temporaryFolder,
 } from './process.js'
 
-const START_TIMEOUT_MS = 60_000
+const START_TIMEOUT_MS = 300_000
 const USER = 'wide'
 const PASSWORD = 'cache-password'
 

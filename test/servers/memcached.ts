@@ -27,7 +27,7 @@ export interface MemcachedOptions {
 }
 
 const START_TRIES = 5
-const START_MS = 20_000
+const START_MS = 120_000
 
 /** Starts memcached and resolves when it answers. It does not outlive this process. */
 export async function startMemcached({

@@ -6,7 +6,7 @@ import { type Redis, startRedis } from './redis.js'
 
 const NODES = 3
 const SLOTS = 16_384
-const READY_MS = 30_000
+const READY_MS = 120_000
 
 export interface RedisCluster {
   readonly urls: readonly string[]

@@ -14,7 +14,7 @@ import {
 } from './process.js'
 import { says } from './says.js'
 
-const TIMEOUT_MS = 20_000
+const TIMEOUT_MS = 120_000
 
 export interface Redis {
   /** `redis://127.0.0.1:port` */
