@@ -225,7 +225,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       }
     },
     told: /have not come to SQL|though all is well|layers behind|is not settled|does not end/,
-    seed: 33,
+    seed: 36,
   },
   {
     name: 'rows count as lost by a clock that is ahead',
