@@ -89,7 +89,12 @@ describe('Galera', { skip: lacks !== undefined && `needs ${lacks}` }, () => {
         'all rows are in SQL',
         async () => (await countRecorded(first)) >= all.length,
       )
-      assert.deepEqual(options.logger.matching(/failed|could not/), [], 'conflicts are no news')
+      // A busy machine may meet so many conflicts in a row that the next run has to collect.
+      const failures = options.logger.matching(/failed|could not/)
+      assert.deepEqual(
+        failures.filter((line) => !/Deadlock found .* its work can run again/.test(line)),
+        [],
+      )
       const reports = await Promise.all(processes.map((wide) => wide.close()))
       assert.deepEqual(
         reports.map(({ lost }) => lost),

@@ -4,12 +4,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Cache } from '../../src/cache/cache.js'
+import { memcached } from '../../src/cache/memcached/memcached.js'
 import type { Database } from '../../src/database/database.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
-import { startMemcached } from '../servers/memcached.js'
+import { PATIENT, startMemcached } from '../servers/memcached.js'
 import { quickTime } from '../servers/quick-time.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import {
@@ -31,11 +33,15 @@ const POISON = 666
 /** Rows of this writer take `commit()` a while. */
 const SLOW = 77
 const SLOW_MS = 2_000
+/** Longer than a busy machine needs to close. */
+const CLOSE_MS = 120_000
+/** What a close takes that cannot end: longer than such a machine needs to ask the ledger. */
+const STUCK_CLOSE_MS = 12_000
 
-async function recordedDatabase(): Promise<{ sql: Database; cache: string; name: string }> {
+async function recordedDatabase(): Promise<{ sql: Database; cache: Cache; name: string }> {
   const sql = mysql(await sharedMysqlUrl())
   await createRecorded(sql)
-  return { sql, cache: `memcached://${await sharedMemcached()}`, name: uniqueName() }
+  return { sql, cache: memcached(await sharedMemcached(), PATIENT), name: uniqueName() }
 }
 
 async function ledgerIn(database: Database, name: string): Promise<LedgerReport> {
@@ -55,12 +61,13 @@ describe('reports', { concurrency: true }, () => {
   test('rows appended while close() is at work are counted as dropped in SQL', async () => {
     const { sql, cache, name } = await recordedDatabase()
     let committing = false
-    const other = openRecorded({ cache, database: sql, collect: false }, { name })
+    // Neither brings its rows by itself, however late the collecting run is.
+    const grid = { name, confirmSeconds: 3_600, cellTtlSeconds: 7_200, closeTimeoutMs: CLOSE_MS }
+    const other = openRecorded({ cache, database: sql, collect: false }, grid)
     const wide = openRecorded(
       { cache, database: sql, collect: EACH_SECOND },
       {
-        name,
-        cellTtlSeconds: 60,
+        ...grid,
         logger: keptLog(),
         async commit(rows, tx) {
           await insertRecorded(rows, tx)
@@ -96,7 +103,10 @@ describe('reports', { concurrency: true }, () => {
   test('rows appended after close() has resolved are only logged', async () => {
     const { sql, cache, name } = await recordedDatabase()
     const log = keptLog()
-    const wide = openRecorded({ cache, database: sql, collect: false }, { name, logger: log })
+    const wide = openRecorded(
+      { cache, database: sql, collect: false },
+      { name, logger: log, closeTimeoutMs: CLOSE_MS },
+    )
     try {
       append(wide, rowsOf(1, 0, 10))
       const closing = wide.close()
@@ -121,6 +131,7 @@ describe('reports', { concurrency: true }, () => {
       {
         name,
         logger: keptLog(),
+        closeTimeoutMs: CLOSE_MS,
         async commit(rows, tx) {
           if (rows.some(({ writer }) => writer === POISON)) throw new Error('a poisonous row')
           await insertRecorded(rows, tx)
@@ -147,7 +158,12 @@ describe('reports', { concurrency: true }, () => {
   ] as const) {
     test(`a close report counts rows in SQL as such, not as ${what} (${scope} cache)`, async () => {
       const { sql, cache, name } = await recordedDatabase()
-      const options = { name, logger: keptLog(), closeTimeoutMs: 2_000, cellTtlSeconds: 60 }
+      const options = {
+        name,
+        logger: keptLog(),
+        closeTimeoutMs: STUCK_CLOSE_MS,
+        cellTtlSeconds: 60,
+      }
       const wide = openRecorded(
         { cache: scope === 'shared' ? cache : 'memory:', database: sql, collect: false },
         options,
@@ -179,7 +195,7 @@ describe('reports', { concurrency: true }, () => {
     const server = await startMemcached()
     const wide = openRecorded(
       { cache: `memcached://${server.address}`, database: sql, collect: false },
-      { name, logger: keptLog(), closeTimeoutMs: 2_000, cellTtlSeconds: 60 },
+      { name, logger: keptLog(), closeTimeoutMs: STUCK_CLOSE_MS, cellTtlSeconds: 60 },
     )
     try {
       append(wide, rowsOf(1, 0, 10))

@@ -4,9 +4,11 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { createActivity } from '../../src/activity/site-activity.js'
+import { memcached } from '../../src/cache/memcached/memcached.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
+import { PATIENT } from '../servers/memcached.js'
 import { sharedMemcached } from '../servers/shared.js'
 import {
   assertLedger,
@@ -41,7 +43,7 @@ describe('max_allowed_packet is 64 KiB', () => {
     const sql = await openDatabase('visits')
     const activity = createActivity({
       name: uniqueName(),
-      cache: `memcached://${await sharedMemcached()}`,
+      cache: memcached(await sharedMemcached(), PATIENT),
       database: sql,
       collect: false,
       cellTtlSeconds: 60,
