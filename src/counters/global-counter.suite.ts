@@ -6,6 +6,7 @@ import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { GlobalCounter, GlobalCounterIn } from './global-counter.js'
 import {
+  PATIENT_WORLD,
   withoutWaiting,
   type Pair,
   randomFrom,
@@ -38,7 +39,10 @@ export function globalCounterSuite(
     site: Site,
     options: { name?: string; shards?: number; chanceToWrite?: number } = {},
   ) =>
-    new GlobalCounter({ name: 'test', database: site.database(), cache: site.cache(), ...options })
+    new GlobalCounterIn(
+      { name: 'test', database: site.database(), cache: site.cache(), ...options },
+      PATIENT_WORLD,
+    )
   const generationOf = async (site: Site): Promise<number> =>
     Number(
       (await site.database().query('SELECT MAX(generation) AS n FROM global_counters')).rows[0]?.[

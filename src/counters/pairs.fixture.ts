@@ -87,6 +87,16 @@ export function randomFrom(seed: number): () => number {
 /** Longer timers watch over a silent database. */
 const LONGEST_WAIT_MS = 5_000
 
+/** The real world, in which a database that is busy for minutes is not silent. */
+export const PATIENT_WORLD: Environment = {
+  ...systemEnvironment,
+  clock: {
+    now: () => systemClock.now(),
+    elapsed: () => systemClock.elapsed(),
+    after: (ms, callback) => systemClock.after(ms > LONGEST_WAIT_MS ? 60 * ms : ms, callback),
+  },
+}
+
 /**
  * A world in which waiting takes no time, but the clock goes on as if it had; and only then. What
  * watches does so until enough has been waited.

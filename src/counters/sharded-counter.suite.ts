@@ -6,6 +6,7 @@ import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
 import {
+  PATIENT_WORLD,
   withoutWaiting,
   type Pair,
   randomFrom,
@@ -37,7 +38,10 @@ export function shardedCounterSuite(
     site: Site,
     options: { name?: string; shards?: number; cacheSeconds?: number } = {},
   ) =>
-    new ShardedCounter({ name: 'test', database: site.database(), cache: site.cache(), ...options })
+    new ShardedCounterIn(
+      { name: 'test', database: site.database(), cache: site.cache(), ...options },
+      PATIENT_WORLD,
+    )
   const shardsOf = async (site: Site): Promise<[shard: number, value: number][]> => {
     const { rows } = await site
       .database()

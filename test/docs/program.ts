@@ -7,6 +7,7 @@ import { INTERRUPT_BUDGET } from '../../scripts/typescript/exec-argv.js'
 import { openDatabase } from '../../src/database/open.js'
 import { BROWSER } from '../../src/support/http.fixture.js'
 import { removeFolder } from '../servers/process.js'
+import { withoutSlowness } from '../slow-machine.js'
 import { type Block, chainOf, sourceOf, textOf } from './blocks.js'
 import { embedded, namesServers, onServers, type Place } from './places.js'
 import { newProject } from './project.js'
@@ -76,13 +77,6 @@ function writeProgram(folder: string, chain: readonly Block[]): string {
   return file
 }
 
-/** Lines of a block whose servers take seconds to answer, because the machine is busy. */
-const OF_A_SLOW_MACHINE = new RegExp(
-  '^wide-cache: .*(?:did not answer within \\d+ ms|no cache server answers|' +
-    'the database had not been reached before).*\\n',
-  'gm',
-)
-
 async function ends(
   file: string,
   folder: string,
@@ -124,7 +118,7 @@ async function ends(
           : `it ends with ${status}:\n${stderr}`,
       )
     }
-    const said = stderr.replace(OF_A_SLOW_MACHINE, '')
+    const said = withoutSlowness(stderr)
     if (said) throw new Error(`it says on stderr:\n${said}`)
   } finally {
     clearTimeout(timeout)

@@ -8,14 +8,15 @@ import { Sequence } from '../../src/sequence/index.js'
 import { insertRecorded, type Recorded, rowsOf } from './recorded.js'
 
 const name = process.argv[3] ?? ''
-const grid = { name, closeTimeoutMs: 1_000 }
+const closeTimeoutMs = Number(process.env['CLOSE_TIMEOUT_MS'])
+const grid = { name, closeTimeoutMs }
 
 function openRows(collect?: string): WideCache<Recorded> {
   return new WideCache<Recorded>({
     name: `rows.${name}`,
     layerSeconds: 1,
     collect,
-    closeTimeoutMs: 1_000,
+    closeTimeoutMs,
     commit: insertRecorded,
   })
 }

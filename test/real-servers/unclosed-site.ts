@@ -7,8 +7,9 @@ import { createActivity, createHits } from '../../src/index.js'
 import { BROWSER } from '../../src/support/http.fixture.js'
 
 const name = process.argv[2] ?? ''
-const activity = createActivity({ name, closeTimeoutMs: 1_000 })
-const hits = createHits({ name, closeTimeoutMs: 1_000 })
+const closeTimeoutMs = Number(process.env['CLOSE_TIMEOUT_MS'])
+const activity = createActivity({ name, closeTimeoutMs })
+const hits = createHits({ name, closeTimeoutMs })
 const app = express()
 app.use(activity.middleware())
 app.get('/threads/:id', hits.middleware({ item: (req) => String(req.params['id']) }), (_req, res) =>
