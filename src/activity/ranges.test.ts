@@ -30,7 +30,7 @@ test('history() and top() take every range that the dashboard lets through', () 
       const range = `from=${to - days * DAY_MS}&to=${to}`
       for (const by of ['hour', 'day']) {
         const asked = letThrough(() => askedForHistory(`/?${range}&by=${by}`, NOW))
-        if (asked) taken += historyQuery(asked).range.to
+        if (asked) taken += historyQuery(asked.range).range.to
       }
       const top = letThrough(() => topQuery(`/?${range}&dimension=page`, NOW, ['page']))
       if (top) taken += checkedTop({ from: top.from, to: top.to, n: top.n }).n

@@ -10,7 +10,6 @@ import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
 import { measureName } from '../page-views/measures.js'
 import { Views } from '../page-views/views.js'
-import { HOUR_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
@@ -74,7 +73,6 @@ export function createActivity(options: ActivityOptions = {}): Activity {
 }
 
 /** Days of the overview by the hour: 30 days of any time zone begin within them. */
-const OVERVIEW_DAYS = 31
 
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity extends EngineRecorder<Visit> implements Activity {
@@ -244,6 +242,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       overview: () => this.#engine.connections.run(() => this.#overview()),
       live: (asOf) => this.#engine.connections.run(() => readLive(asOf, this.#engine)),
       history: (query) => this.#history(query),
+      valueHistory: (query) => this.#valueHistory(query),
       top: (dimension, query) => this.#top(dimension, query),
       ledger: () => this.ledger(),
       advice: () => this.#engine.operations.advice(),
@@ -273,22 +272,17 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     return { ...figures, stale }
   }
 
-  /** The panels of a page that show page views show those of one reading. */
+  /** The figures of the window, and of the UTC day, are of one reading. */
   #overview(): Promise<Dated<Overview>> {
     const { windowSeconds } = this.#settings
     return this.#read(`overview:${windowSeconds}`, async (database, context) => {
       const { pageViews, visitors } = await readStats(database, context, windowSeconds)
       const to = hourOf(this.#engine.clock.now()) + 1
-      const from = to - OVERVIEW_DAYS * HOURS_A_DAY
-      // After the window, so that the hours have at least its page views.
+      const from = Math.floor((to - 1) / HOURS_A_DAY) * HOURS_A_DAY
+      // After the window, so that the hours have at least its page views of the day.
       const hours = await readHourlyViews(database, context.name, { from, to })
-      return {
-        windowSeconds,
-        pageViews,
-        visitors,
-        from: new Date(from * HOUR_MS).toISOString(),
-        hours,
-      }
+      const today = hours.reduce((sum, views) => sum + views, 0)
+      return { windowSeconds, pageViews, visitors, today }
     })
   }
 

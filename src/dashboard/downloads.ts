@@ -5,7 +5,7 @@
 import { DAY_MS } from '../support/clock.js'
 import { csvRow } from '../support/csv.js'
 import type { Period } from '../support/periods.js'
-import type { DashboardSource, Range } from './source.js'
+import type { Counted, DashboardSource, Dated, Range } from './source.js'
 
 /** Range of one query of the database: about 750 hours, or a year of days. */
 const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366 * DAY_MS }
@@ -43,6 +43,27 @@ async function* historyText(
     yield text
     text = ''
   }
+}
+
+/** `start,pageViews` of a value or an item; empty where they are not known. */
+export function subjectDownload(
+  name: string,
+  range: Range & { readonly by: Period },
+  history: () => Promise<Dated<readonly Counted[]>>,
+): Download {
+  return {
+    fileName: fileName(name, range.by === 'day' ? 'value-days' : 'value-hours', range),
+    text: subjectText(history),
+  }
+}
+
+async function* subjectText(
+  history: () => Promise<Dated<readonly Counted[]>>,
+): AsyncGenerator<string, void, undefined> {
+  let text = csvRow(['start', 'pageViews'])
+  const { figures } = await history()
+  for (const { start, pageViews } of figures) text += csvRow([start, pageViews ?? ''])
+  yield text
 }
 
 /** `value,pageViews` for the most viewed values of a dimension. */

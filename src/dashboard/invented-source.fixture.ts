@@ -1,5 +1,5 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
-import type { DashboardHits, DashboardSource, Dated, Live, Range } from './source.js'
+import type { DashboardHits, DashboardSource, Dated, Live, Range, ValueRange } from './source.js'
 import type { Period } from '../support/periods.js'
 
 const HOUR_MS = 3_600_000
@@ -59,17 +59,12 @@ export class InventedSource implements DashboardSource {
 
   async overview() {
     this.#ask('overview')
-    const last = Math.floor(this.#now() / HOUR_MS)
-    const first = last - 31 * HOURS_A_DAY + 1
-    const hours = Array.from({ length: last - first + 1 }, (_, at) => viewsOf(first + at))
-    hours.push((hours.pop() ?? 0) + this.come)
-    return this.#dated({
-      windowSeconds: 600,
-      pageViews: 1_345 + this.come,
-      visitors: 212,
-      from: new Date(first * HOUR_MS).toISOString(),
-      hours,
-    })
+    let today = this.come
+    const now = this.#now()
+    for (let time = now - (now % DAY_MS); time < now; time += HOUR_MS) {
+      today += viewsOf(time / HOUR_MS)
+    }
+    return this.#dated({ windowSeconds: 600, pageViews: 1_345 + this.come, visitors: 212, today })
   }
 
   async live(_asOf: string): Promise<Live> {
@@ -114,6 +109,19 @@ export class InventedSource implements DashboardSource {
       return { start: new Date(start).toISOString(), pageViews, visitors, bots, seen }
     })
     return this.#dated(sums)
+  }
+
+  /** A value that is `(other)` on Sundays. */
+  async valueHistory({ from, to, by, dimension, value }: ValueRange) {
+    this.#ask(`history of ${dimension} ${value}`)
+    const { figures, ...dated } = await this.history({ from, to, by })
+    return {
+      ...dated,
+      figures: figures.map(({ start, pageViews }) => {
+        const isSunday = new Date(start).getUTCDay() === 0
+        return { start, pageViews: isSunday ? null : Math.floor(pageViews / 10) }
+      }),
+    }
   }
 
   async top(dimension: string, { from, to, n }: Range & { readonly n: number }) {
@@ -172,5 +180,12 @@ export function inventedHits(name: string): DashboardHits {
         `${name}-${at + 1}`,
         Math.round(900 / (at + 1)),
       ]),
+    history: async (_item, { from, to, by }) => {
+      const step = by === 'day' ? DAY_MS : HOUR_MS
+      return Array.from({ length: (to - from) / step }, (_, at) => ({
+        start: new Date(from + at * step).toISOString(),
+        hits: at % 5,
+      }))
+    },
   }
 }

@@ -62,6 +62,6 @@ function hitsOf(hits: readonly DashboardHits[] = []): readonly DashboardHits[] {
 
 function areHits(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false
-  const { name, top }: { name?: unknown; top?: unknown } = value
-  return typeof name === 'string' && typeof top === 'function'
+  const { name, top, history }: { name?: unknown; top?: unknown; history?: unknown } = value
+  return [typeof name, typeof top, typeof history].join() === 'string,function,function'
 }

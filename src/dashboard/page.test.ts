@@ -12,9 +12,10 @@ import { type Clock, systemClock } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
 import { HOSTILE, InventedSource, inventedHits } from './invented-source.fixture.js'
 import { dashboardRouter } from './router.js'
+import type { DashboardSource } from './source.js'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+const DAY_MS = 86_400_000
+const written = (count: number): string => count.toLocaleString('en-GB')
 /** The server's time when the tests begin: far from the end of an hour, unlike the browser's. */
 const BEGIN = Date.parse('2026-05-17T10:20:00Z')
 const DESKTOP = { width: 1280, height: 900 }
@@ -40,12 +41,18 @@ interface Scene {
   login: 401 | 302 | undefined
 }
 
+interface Opening {
+  readonly failing?: readonly string[]
+  readonly status?: RegExp
+  /** The address's query. */
+  readonly query?: string
+}
+
 /** The page, with figures in it, and the browser's clock in the test's hands. */
 async function onStage(
   settings: BrowserContextOptions,
   play: (scene: Scene) => Promise<void>,
-  failing: readonly string[] = [],
-  status = /^Live$/,
+  { failing = [], status = /^Live$/, query = '' }: Opening = {},
 ): Promise<void> {
   const source = new InventedSource(clock.now)
   for (const question of failing) source.failing.add(question)
@@ -83,7 +90,7 @@ async function onStage(
     await serving(app, async (port) => {
       await page.clock.install()
       // Without the slash: the page has to find its files all the same.
-      await page.goto(`http://127.0.0.1:${port}/admin/activity`)
+      await page.goto(`http://127.0.0.1:${port}/admin/activity${query}`)
       await shows(page.locator('#status'), status)
       await play(scene)
     })
@@ -121,49 +128,56 @@ async function sideways(page: Page): Promise<number> {
   )) as number
 }
 
+const history = (page: Page): Locator => page.locator('#history')
+const card = (page: Page, dimension: string): Locator =>
+  page.locator(`[data-dimension=${dimension}]`)
+const TODAY = Math.floor(BEGIN / DAY_MS) * DAY_MS
+
+/** Waits until the range's figures are there. */
+async function filled(page: Page): Promise<void> {
+  await history(page).locator('rect.series-0').first().waitFor({ state: 'attached' })
+  await card(page, 'device').locator('tbody tr').first().waitFor()
+}
+
 test('every panel is filled, under the strict policy', () =>
   onStage({}, async ({ page, complaints }) => {
+    await filled(page)
     const figures = page.locator('#now .figure')
-    await shows(figures.nth(0), /^1,345 page views$/)
-    await shows(figures.nth(1), /^212 visitors$/)
-    await shows(figures.nth(2), /^\+\d+ on their way$/)
-    assert((await page.locator('#now rect.open').count()) > 5, 'the tail is drawn as an outline')
-    await shows(page.locator('#now .ranked tbody tr').nth(1), new RegExp('^<img src=x onerror'))
+    await shows(figures.nth(0), /^212 visitors$/)
+    await shows(figures.nth(1), /^1,345 page views$/)
+    await shows(page.locator('#now'), /\d+ page views since .* are on the way to the database/)
+    await shows(page.locator('.newest li').nth(1), /^“<img src=x onerror=alert\(1\)>” 17$/)
+    assert.equal(await page.title(), 'forum – Activity')
 
-    await shows(page.locator('#hours .sub'), /page views\. The current hour still grows/)
-    assert.equal(await page.locator('#hours rect.series-0').count(), 24)
-    assert.equal(await page.locator('#hours rect.series-1').count(), 24)
-    await shows(page.locator('#hours .scale'), /^(\d+)(\d+)0$/)
-    await shows(page.locator('#days .sub'), /page views\. The current day still grows/)
-    assert.equal(await page.locator('#days rect.series-0').count(), 30)
-    assert.equal(await page.locator('#days rect.series-1').count(), 30)
-
+    await shows(page.locator('#history-title'), /^11\s–\s17 May 2026$/)
+    assert.equal(await history(page).locator('rect.series-0').count(), 7)
+    assert.equal(await history(page).locator('rect.series-1').count(), 7)
+    await shows(history(page).locator('.scale'), /^(\d+k)(\d+k)0$/)
     for (const [dimension, title, first] of [
-      ['page', 'Pages', '/ seen by browsers: 50 %2,160'],
-      ['referrer', 'Referrers', '(none)2,160'],
-      ['campaign', 'Campaigns', '(none)2,160'],
-      ['country', 'Countries', 'Germany2,160'],
-      ['device', 'Devices', 'phone2,160'],
+      ['page', 'Pages', '/ seen by browsers: 50 %15,120'],
+      ['referrer', 'Referrers', 'news.example7,560'],
+      ['campaign', 'Campaigns', 'newsletter/email/november7,560'],
+      ['country', 'Countries', 'Germany15,120'],
+      ['device', 'Devices', 'phone15,120'],
     ] as const) {
-      const card = page.locator(`[data-dimension=${dimension}]`)
-      await shows(card.locator('h3'), new RegExp(`^${title}$`))
-      await card.locator('tbody tr').first().waitFor()
-      assert.equal(await card.locator('tbody tr').first().textContent(), first)
-      const href = (await card.locator('a').getAttribute('href')) ?? ''
-      assert.match(
-        href,
-        new RegExp(`^top\\.csv\\?dimension=${dimension}&from=\\d+&to=\\d+&n=1000$`),
-      )
+      const of = card(page, dimension)
+      await shows(of.locator('h3'), new RegExp(`^${title}$`))
+      assert((await of.locator('tbody tr').first().textContent())?.startsWith(first), first)
+      const href = (await of.locator('a.download').first().getAttribute('href')) ?? ''
+      assert.match(href, new RegExp(`^top\\.csv\\?dimension=${dimension}&from=\\d+&to=\\d+&n=10$`))
       assert.equal((await page.request.get(new URL(href, page.url()).href)).status(), 200)
     }
-    await shows(page.locator('[data-dimension=page] .sub'), /^Over 100 %: .* single-page site/)
-    assert.equal(await page.locator('[data-dimension=device] .sub').isVisible(), false)
-    await shows(
-      page.locator('#beside'),
-      /^Seen by browsers: 3\d %\. Beside them, .* went to bots\.$/,
-    )
+    await shows(card(page, 'page').locator('p.sub'), /^Over 100 %: .* single-page site/)
+    assert.equal(await card(page, 'device').locator('p.sub').isVisible(), false)
+    await shows(page.locator('#beside'), /^Seen by browsers: 3\d %\. Beside them, .* went to bots/)
     await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-1900$/)
 
+    const summary = page.locator('#operation > summary')
+    await shows(
+      summary,
+      /^All [\d,]+ views of today are in the database\. Checked \d\d seconds ago/,
+    )
+    await summary.click()
     assert.equal(await page.locator('#grid tbody tr').count(), 11 + 1)
     assert.equal(await page.locator('#grid tbody tr').first().locator('td').count(), 15)
     await shows(page.locator('#grid .watermark'), /^Watermark \d\d:\d\d:\d\d$/)
@@ -177,125 +191,236 @@ test('every panel is filled, under the strict policy', () =>
     assert.deepEqual(complaints, [])
   }))
 
-test('each chart has a table with the same figures', () =>
-  onStage({}, async ({ page, source }) => {
-    await page.locator('#hours details').waitFor()
-    await page.locator('#days details').first().waitFor()
-    for (const details of await page.locator('details').all()) {
-      await details.locator('summary').click()
+test('one range holds for the whole page, beside the weekdays before, and in its address', () =>
+  onStage({}, async ({ page, source, complaints }) => {
+    await filled(page)
+    const first = card(page, 'page').locator('tbody tr').first()
+    const sum = history(page).locator('.sum')
+    const range = (name: string) => page.getByLabel(name, { exact: true })
+    const sumOf = async (from: number, to: number) => {
+      const { figures } = await source.history({ from, to, by: 'hour' })
+      return figures.reduce((all, { pageViews }) => all + pageViews, 0)
     }
-    const hour = Math.floor(BEGIN / HOUR_MS) * HOUR_MS
-    const { figures: expected } = await source.history({
-      from: hour - 23 * HOUR_MS,
-      to: hour + HOUR_MS,
-      by: 'hour',
-    })
-    const written = (count: number) => count.toLocaleString('en-GB')
-    await eventually('24 hours', async () => (await page.locator('#hours tbody tr').count()) === 24)
-    assert.deepEqual(
-      (await rowsOf(page.locator('#hours table'))).map((cells) => cells.slice(1)),
-      expected.map(({ pageViews, visitors }) => [written(pageViews), written(visitors)]),
+    const week = await sumOf(TODAY - 6 * DAY_MS, TODAY + DAY_MS)
+    await shows(
+      sum,
+      new RegExp(`^${written(week)} page views, .*% against 4\\s–\\s10 May 2026 up to`),
     )
-    const today = Math.floor(BEGIN / DAY_MS) * DAY_MS
-    const { figures: days } = await source.history({
-      from: today - 29 * DAY_MS,
-      to: today + DAY_MS,
-      by: 'day',
-    })
-    const tables = page.locator('#days table')
+    assert.match((await history(page).locator('path.before').getAttribute('d')) ?? '', /^M5 .*L65 /)
+
+    await range('Yesterday').check()
+    await shows(first, /^\/ seen by browsers: 50 %2,160/)
+    assert.equal(new URL(page.url()).search, '?range=yesterday')
+    const [then, now] = [
+      await sumOf(TODAY - 8 * DAY_MS, TODAY - 7 * DAY_MS),
+      await sumOf(TODAY - DAY_MS, TODAY),
+    ]
+    const change = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' })
+    await shows(
+      sum,
+      new RegExp(
+        `^${written(now)} page views, ${change.format(now / then - 1).replace('+', '\\+')} ` +
+          'against 9 May 2026\\. [\\d,]+ visitors\\.$',
+      ),
+    )
+    assert.equal(await history(page).locator('rect.series-0').count(), 24)
+    await shows(history(page), /Hours are in Etc\/UTC|Hours are in UTC; the days .* are UTC days/)
+    await range('12 months').check()
     await eventually(
-      '30 days',
-      async () => (await tables.nth(1).locator('tbody tr').count()) === 30,
+      '365 days',
+      async () => (await history(page).locator('rect.series-0').count()) === 365,
     )
-    assert.deepEqual(
-      (await rowsOf(tables.nth(0))).map(([, views]) => views),
-      days.map(({ pageViews }) => written(pageViews)),
-    )
-    assert.deepEqual(
-      (await rowsOf(tables.nth(1))).map(([, visitors]) => visitors),
-      days.map(({ visitors }) => written(visitors)),
-    )
-    for (const table of await page.locator('table').all()) {
-      assert.equal(await table.locator('caption').count(), 1, 'each table has a name')
-    }
+
+    await page.goBack()
+    await shows(first, /^\/ seen by browsers: 50 %2,160/)
+    assert(await range('Yesterday').isChecked())
+    await page.goBack()
+    await shows(first, /^\/ seen by browsers: 50 %15,120/)
+    assert(await range('7 days').isChecked())
+
+    await range('Other days').check()
+    await page.getByLabel('From').fill('2026-03-02')
+    await page.getByLabel('to', { exact: true }).fill('2026-03-04')
+    await shows(page.locator('#history-title'), /^2\s–\s4 March 2026$/)
+    await page.reload()
+    await shows(page.locator('#history-title'), /^2\s–\s4 March 2026$/)
+    assert(await range('Other days').isChecked())
+    await shows(first, /^\/ seen by browsers: 50 %6,480/)
+    assert.deepEqual(complaints, [])
   }))
 
-test("numbers, dates and days are those of the browser's language and zone", () =>
+test('a click on a value shows its history, and says what is not known', () =>
+  onStage({}, async ({ page, source, complaints }) => {
+    await filled(page)
+    const item = page.locator('#item')
+    assert.equal(await item.isVisible(), false)
+    await card(page, 'page').getByRole('link', { name: '/search' }).click()
+    await shows(item.locator('h2'), /^Pages: \/search$/)
+    assert.equal(new URL(page.url()).search, '?dimension=page&value=%2Fsearch')
+    await shows(item, /Not known for 1 of 7 days: there the value is among all others/)
+    await shows(item.locator('.sum'), /^At least [\d,]+ views, .*% against 4\s–\s10 May 2026 up to/)
+    await shows(item, /There are no visitors of one value, and no values within a value/)
+    assert.equal(
+      await item.getByRole('link', { name: 'Open the page' }).getAttribute('href'),
+      '/search',
+    )
+    await item.locator('summary').click()
+    const { figures } = await source.valueHistory({
+      from: TODAY - 6 * DAY_MS,
+      to: TODAY + DAY_MS,
+      by: 'day',
+      dimension: 'page',
+      value: '/search',
+    })
+    const shownViews = async () => (await rowsOf(item.locator('table'))).map(([, views]) => views)
+    await eventually('seven rows', async () => (await shownViews()).length === 7)
+    assert.deepEqual(
+      await shownViews(),
+      figures.map(({ pageViews }) => (pageViews === null ? 'not known' : written(pageViews))),
+    )
+    const href = (await item.locator('a.download').first().getAttribute('href')) ?? ''
+    const csv = await (await page.request.get(new URL(href, page.url()).href)).text()
+    assert.deepEqual(
+      csv.trimEnd().split('\r\n').slice(1),
+      figures.map(({ start, pageViews }) => `${start},${pageViews ?? ''}`),
+    )
+
+    await page.getByLabel('Yesterday').check()
+    await shows(item.locator('.sum'), /^[\d,]+ views, .* against 9 May 2026\.$/)
+    assert.equal(await item.locator('#unknown').isVisible(), false)
+    await page.locator('[data-hits=threads]').getByRole('link', { name: 'threads-3' }).click()
+    await shows(item.locator('h2'), /^threads: threads-3$/)
+    await shows(item.locator('.sum'), /^46 views/)
+    await item.getByRole('button', { name: 'Close' }).click()
+    assert.equal(await item.isVisible(), false)
+    assert.equal(new URL(page.url()).search, '?range=yesterday')
+    await page.goBack()
+    await shows(item.locator('h2'), /^threads: threads-3$/)
+    assert.deepEqual(complaints, [])
+  }))
+
+test('lists can be searched, and the words of the page come last and are its own', () =>
+  onStage({}, async ({ page, source }) => {
+    const top = source.top.bind(source)
+    const inventedTop: DashboardSource['top'] = async (dimension, range) => {
+      const answer = await top(dimension, range)
+      if (dimension === 'referrer') {
+        const figures = [
+          { value: '(none)', pageViews: 9 },
+          { value: '(internal)', pageViews: 8 },
+          { value: 'www.news.example', pageViews: 7 },
+          { value: null, pageViews: 99 },
+        ]
+        return { ...answer, figures }
+      }
+      if (dimension !== 'page') return answer
+      const paths = ['/%E6%97%A5%E6%9C%AC%E8%AA%9E', '/%E2%80%AEx', '/%', ...Array(30).keys()]
+      const figures = paths.slice(0, range.n).map((path, at) => ({
+        value: typeof path === 'string' ? path : `/p${path}`,
+        pageViews: 1_000 - at,
+      }))
+      return { ...answer, figures }
+    }
+    Object.assign(source, { top: inventedTop })
+    await page.reload()
+    await filled(page)
+    const referrers = await rowsOf(card(page, 'referrer').locator('table'))
+    assert.deepEqual(
+      referrers.map(([name]) => name),
+      [
+        '“(none)”',
+        'news.example',
+        'Inside the site clicks from one page of the site to another',
+        'Direct no page led here, or the browser does not say which',
+      ],
+    )
+    assert.equal(await card(page, 'referrer').locator('em').count(), 2)
+    const pages = card(page, 'page')
+    const rows = pages.locator('tbody tr')
+    assert.equal(await rows.count(), 10)
+    const names = await pages.locator('bdi').allTextContents()
+    assert.deepEqual(names.slice(0, 3), ['/日本語', '/%E2%80%AEx', '/%'])
+    assert.equal(
+      await pages.locator('bdi').first().getAttribute('title'),
+      '/%E6%97%A5%E6%9C%AC%E8%AA%9E',
+    )
+    await pages.getByRole('button', { name: 'More' }).click()
+    await eventually('all rows', async () => (await rows.count()) === 33)
+    await pages.getByRole('searchbox').fill('日本')
+    assert.deepEqual(await rows.count(), 1)
+    await pages.getByRole('searchbox').fill('p2')
+    assert.deepEqual(await rows.count(), 11)
+    await pass(page, 80)
+    await shows(pages.locator('.as-of'), /./)
+    assert.deepEqual(await rows.count(), 11, 'the search stays while figures come')
+  }))
+
+test("hours are in the viewer's zone and language, and days in UTC", () =>
   onStage(
     { locale: 'de-DE', timezoneId: 'America/New_York', colorScheme: 'dark' },
-    async ({ page, source, complaints }) => {
-      await shows(page.locator('#now .figure'), /^1\.345 page views$/)
-      await shows(page.locator('[data-dimension=country] tbody tr'), /^Deutschland2\.160$/)
-      await shows(page.locator('#days'), /by days in America\/New_York, visitors by days in UTC/)
-      await page.locator('#days summary').first().click()
-      const table = page.locator('#days table').first()
-      await table.locator('tbody tr').last().waitFor()
-      const [, [, views] = []] = await rowsOf(table)
-      const midnight = await page.evaluate(`{
-        const today = new Date(${BEGIN})
-        const year = today.getFullYear()
-        const month = today.getMonth()
-        const day = today.getDate()
-        ;[new Date(year, month, day - 28).getTime(), new Date(year, month, day - 27).getTime()]
-      }`)
-      const [from = 0, to = 0] = midnight as number[]
-      const { figures: hours } = await source.history({ from, to, by: 'hour' })
-      const sum = hours.reduce((sum, { pageViews }) => sum + pageViews, 0)
-      assert.equal(views, sum.toLocaleString('de-DE'))
+    async ({ page, complaints }) => {
+      await filled(page)
+      await shows(page.locator('#now .figure').nth(1), /^1\.345 page views$/)
+      await shows(card(page, 'country').locator('tbody tr'), /^Deutschland2\.160/)
+      await shows(history(page), /Hours are in America\/New_York; the days .* are UTC days/)
+      await history(page).locator('summary').click()
+      const [[hour] = []] = await rowsOf(history(page).locator('table'))
+      assert.match(hour ?? '', /^Sa.* 20:00/)
       const background = await page.evaluate('getComputedStyle(document.body).backgroundColor')
       assert.match(String(background), /^rgb\(\d\d?, \d\d?, \d\d?\)$/, 'it is dark')
       assert.deepEqual(complaints, [])
     },
+    { query: '/?range=today' },
   ))
 
 test('all can be done with the keyboard', () =>
-  onStage({}, async ({ page, source, complaints }) => {
-    const chart = page.locator('#hours [role=slider]')
-    await page.locator('#hours rect.series-0').first().waitFor({ state: 'attached' })
-    await chart.focus()
-    await shows(page.locator('#hours .readout'), /: \d+ page views, \d+ visitors so far$/)
-    const last = await chart.getAttribute('aria-valuetext')
-    await chart.press('ArrowLeft')
-    assert.notEqual(await chart.getAttribute('aria-valuetext'), last)
-    assert.equal(await chart.getAttribute('aria-valuenow'), '23')
-    await chart.press('Home')
-    await chart.press('ArrowLeft')
-    assert.equal(await chart.getAttribute('aria-valuenow'), '1')
-    await chart.press('End')
-    assert.equal(await chart.getAttribute('aria-valuetext'), last)
-    await chart.press('Tab')
+  onStage({}, async ({ page, complaints }) => {
+    await filled(page)
+    const drawn = history(page).locator('[role=slider]')
+    await drawn.focus()
+    await shows(
+      history(page).locator('.readout'),
+      /: [\d,]+ page views, [\d,]+ visitors so far; [\d,]+ before$/,
+    )
+    const last = await drawn.getAttribute('aria-valuetext')
+    await drawn.press('ArrowLeft')
+    assert.notEqual(await drawn.getAttribute('aria-valuetext'), last)
+    assert.equal(await drawn.getAttribute('aria-valuenow'), '6')
+    await drawn.press('Home')
+    await drawn.press('ArrowLeft')
+    assert.equal(await drawn.getAttribute('aria-valuenow'), '1')
+    await drawn.press('End')
+    assert.equal(await drawn.getAttribute('aria-valuetext'), last)
+    await drawn.press('Tab')
     await page.keyboard.press('Enter')
-    await eventually('24 hours', async () => (await page.locator('#hours tbody tr').count()) === 24)
+    const rows = history(page).locator('tbody tr')
+    await eventually('7 days', async () => (await rows.count()) === 7)
 
-    const pages = page.locator('[data-dimension=page] tbody tr').first()
-    await shows(pages, /^\/ seen by browsers: 50 %2,160$/)
-    await page.locator('#range input').first().focus()
+    await page.locator('#range input').nth(2).focus()
     await page.keyboard.press('ArrowRight')
-    await shows(pages, /^\/ seen by browsers: 50 %13,950$/)
-    await page.keyboard.press('ArrowRight')
-    await shows(pages, /^\/ seen by browsers: 50 %63,630$/)
-    assert(source.asked.filter((question) => question === 'top page 10').length >= 3)
+    await shows(card(page, 'page').locator('tbody tr'), /^\/ seen by browsers: 50 %64,800/)
+    await card(page, 'country').getByRole('link', { name: 'France' }).focus()
+    await page.keyboard.press('Enter')
+    await shows(page.locator('#item h2:focus'), /^Countries: France$/)
 
     const reached = new Set<string>()
     await page.locator('h1').click()
-    for (let i = 0; i < 40; i++) {
+    for (let i = 0; i < 60; i++) {
       await page.keyboard.press('Tab')
       const at = page.locator(':focus')
       if ((await at.count()) === 0) break
       reached.add((await at.evaluate((element) => element.tagName)).toString())
     }
-    assert.deepEqual([...reached].sort(), ['A', 'DIV', 'INPUT', 'SUMMARY'])
+    assert.deepEqual([...reached].sort(), ['A', 'BUTTON', 'DIV', 'INPUT', 'SUMMARY'])
     assert.deepEqual(complaints, [])
   }))
 
 test('it fits on a phone, and runs from right to left', () =>
   onStage({ viewport: PHONE }, async ({ page, complaints }) => {
-    await page.locator('[data-dimension=device] tbody tr').first().waitFor()
-    await page.locator('#days rect.series-0').first().waitFor({ state: 'attached' })
-    for (const details of await page.locator('details').all()) {
-      await details.locator('summary').click()
-    }
-    assert.equal(await sideways(page), 0)
+    await filled(page)
+    await card(page, 'country').getByRole('link', { name: 'France' }).click()
+    await page.locator('#item rect').first().waitFor({ state: 'attached' })
+    for (const summary of await page.locator('summary').all()) await summary.click()
     for (const width of [320, PHONE.width, DESKTOP.width]) {
       await page.setViewportSize({ width, height: 740 })
       for (const direction of ['rtl', 'ltr']) {
@@ -303,16 +428,20 @@ test('it fits on a phone, and runs from right to left', () =>
         assert.equal(await sideways(page), 0, `${direction} at ${width} pixels`)
       }
     }
+    const switches = page.locator('main summary[aria-label]')
+    const names = await switches.evaluateAll((all) => all.map((one) => one.ariaLabel))
+    assert.equal(new Set(names).size, names.length, 'no two switches have one name')
+    for (const table of await page.locator('table').all()) {
+      assert.equal(await table.locator('caption').count(), 1, 'each table has a name')
+    }
     await page.evaluate(`document.documentElement.dir = 'rtl'`)
-    const box = async (selector: string) => (await page.locator(selector).first().boundingBox())!
-    assert((await box('#hours')).x > (await box('#days')).x)
-    const chart = page.locator('#hours [role=slider]')
-    await chart.focus()
-    await chart.press('ArrowRight')
-    assert.equal(await chart.getAttribute('aria-valuenow'), '23', 'earlier is on the right')
-    const picture = await box('#hours svg')
+    const drawn = history(page).locator('[role=slider]')
+    await drawn.focus()
+    await drawn.press('ArrowRight')
+    assert.equal(await drawn.getAttribute('aria-valuenow'), '6', 'earlier is on the right')
+    const picture = (await history(page).locator('svg').boundingBox())!
     await page.mouse.move(picture.x + picture.width - 3, picture.y + 20)
-    assert.equal(await chart.getAttribute('aria-valuenow'), '1')
+    assert.equal(await drawn.getAttribute('aria-valuenow'), '1')
     assert.deepEqual(complaints, [])
   }))
 
@@ -320,69 +449,55 @@ test('a panel without figures says so, and the others do not mind', () =>
   onStage(
     {},
     async ({ page, source }) => {
-      await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)
+      await shows(page.locator('#now .figure').nth(1), /^1,345 page views$/)
       await shows(page.locator('#now .tail'), /^No figures yet$/)
       await shows(page.locator('#grid'), /^Grid\s+No figures yet$/)
-      await shows(page.locator('#hours'), /No visitors yet/)
-      await shows(page.locator('[data-dimension=page] tbody tr'), /2,160/)
-      await shows(page.locator('#ledger'), /The ledger balances/)
+      await shows(page.locator('#history .body'), /^No figures yet$/)
+      await shows(card(page, 'page').locator('tbody tr'), /15,120/)
+      await shows(page.locator('#operation > summary'), /^All [\d,]+ views of today/)
 
       source.failing.clear()
       source.failing.add('overview')
-      await pass(page, 10)
+      await pass(page, 70)
       await shows(page.locator('#status'), /^Some figures cannot be read: the log of this process/)
-      for (const panel of ['#now', '#hours', '#days', '#ledger']) {
+      for (const panel of ['#now', '#ledger']) {
         await shows(page.locator(`${panel} .old > .as-of`), OLD)
       }
-      await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)
-      await pass(page, 60)
-      await shows(page.locator('#days .sub'), /page views\. The current day still grows/)
-      await shows(page.locator('#hours .sub'), /page views\. The current hour still grows/)
+      await shows(page.locator('#operation > summary'), /^Operation: it is not known/)
+      await shows(page.locator('#now .figure').nth(1), /^1,345 page views$/)
+      await shows(history(page).locator('.sum'), /^[\d,]+ page views/)
       source.failing.clear()
-      await pass(page, 10)
+      await pass(page, 16)
       await shows(page.locator('#status'), /^Live$/)
-      await shows(page.locator('#now .tail'), /on their way/)
-      await shows(page.locator('#grid .watermark'), /Watermark/)
+      await shows(page.locator('#now .tail'), /on the way to the database/)
       await eventually('no old panel', async () => (await page.locator('.old').count()) === 0)
     },
-    ['live', 'history'],
-    /^Some figures cannot be read/,
+    { failing: ['live', 'history'], status: /^Some figures cannot be read/ },
   ))
 
-test('the page views of all panels are of one moment, and old ones are marked', () =>
+test('what is old is marked, and what is new keeps scroll, focus and open tables', () =>
   onStage({}, async ({ page, source }) => {
-    const views = async (panel: string): Promise<number> => {
-      const text = (await page.locator(panel).first().textContent()) ?? ''
-      return Number(/^([\d,]+) page views/.exec(text)?.[1]?.replaceAll(',', ''))
-    }
-    const PANELS = ['#now .figure', '#hours .sub', '#days .sub']
-    const all = () => Promise.all(PANELS.map(views))
-    await page.locator('[data-dimension=device] tbody tr').first().waitFor()
-    await page.locator('#days rect.series-1').first().waitFor({ state: 'attached' })
-    const before = await all()
+    await filled(page)
+    await history(page).locator('summary').click()
+    await card(page, 'country').getByRole('link', { name: 'France' }).focus()
+    await page.evaluate('scrollTo(0, 600), undefined')
+    const scrolled = () => page.evaluate('[scrollX, scrollY].join()')
+    const before = await scrolled()
     source.come = 1_000
-    await pass(page, 6)
-    await eventually('all have come', async () =>
-      (await all()).every((count, at) => count === before[at]! + 1_000),
-    )
-    const NOTES = ['#now .as-of', '#hours > .body > .as-of', '#days .as-of', '#ledger .as-of']
-    const momentOf = async (note: string) =>
-      /of (.*)\.$/.exec((await page.locator(note).first().textContent()) ?? '')?.[1]
-    await eventually('one moment', async () => {
-      const moments = new Set(await Promise.all(NOTES.map(momentOf)))
-      return moments.size === 1 && !moments.has(undefined)
-    })
+    await pass(page, 80)
+    await shows(page.locator('#now .figure').nth(1), /^2,345 page views$/)
+    assert.equal(await scrolled(), before)
+    assert.equal(await history(page).locator('tbody tr').count(), 7)
+    assert.equal(await page.locator(':focus').textContent(), 'France')
     assert.equal(await page.locator('.old').count(), 0)
 
     source.staleSince = BEGIN - DAY_MS
     await pass(page, 80)
     await shows(page.locator('#status'), /^The figures are older than they should be: see whether/)
-    const OLD_PANELS = ['#now', '#hours', '#days', '#ledger', '[data-dimension=page]']
-    for (const panel of OLD_PANELS) {
+    for (const panel of ['#now', '#history', '#ledger', '[data-dimension=page]']) {
       const mark = /as of 16 May 2026, \d\d:\d\d:\d\d, which is longer ago than it should be\.$/i
       await shows(page.locator(`${panel} .as-of`), mark)
     }
-    await shows(page.locator('#hours .old > .as-of'), /^Visitors as of 16 May 2026/)
   }))
 
 test('the line at the top says what is wrong, in words that stay while it is wrong', () =>
@@ -400,7 +515,7 @@ test('the line at the top says what is wrong, in words that stay while it is wro
     assert.equal(await status.getAttribute('class'), 'bad')
     await shows(page.locator('#ledger .lag'), /^\d\d seconds behind$/)
     source.trouble = undefined
-    await pass(page, 4)
+    await pass(page, 8)
     await shows(status, /^Live$/)
     for (const login of [401, 302] as const) {
       scene.login = login
@@ -408,13 +523,13 @@ test('the line at the top says what is wrong, in words that stay while it is wro
       await shows(status, /^You are signed out: sign in and load this page again\.$/)
       scene.login = undefined
       await page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
-      await pass(page, 4)
+      await pass(page, 8)
       await shows(status, /^Live$/)
     }
     await page.route('**/now.json', (route) => route.abort())
     await pass(page, 60)
     await shows(status, /^The site does not answer: see whether it runs\./)
-    for (const panel of ['#now', '#hours', '#days', '#grid', '#ledger']) {
+    for (const panel of ['#now', '#grid', '#ledger']) {
       await shows(page.locator(`${panel} .old > .as-of`), OLD)
     }
     const said = (await page.evaluate('said')) as string[]
@@ -422,19 +537,6 @@ test('the line at the top says what is wrong, in words that stay while it is wro
       said.map((text) => text.split(/[ :]/).slice(0, 2).join(' ')),
       ['The database', 'Live', 'You are', 'Live', 'You are', 'Live', 'The site'],
     )
-  }))
-
-test('the CSV links stay when figures are shown anew', () =>
-  onStage({}, async ({ page, source }) => {
-    const links = page.locator('a[download]')
-    await page.locator('[data-dimension=device] tbody tr').first().waitFor()
-    await page.locator('#days rect.series-1').first().waitFor({ state: 'attached' })
-    assert.equal(await links.count(), 7)
-    const asked = source.asked.filter((question) => question.startsWith('history')).length
-    await pass(page, 80)
-    assert(source.asked.filter((question) => question.startsWith('history')).length > asked)
-    assert.equal(await links.count(), 7)
-    for (const link of await links.all()) assert(await link.isVisible())
   }))
 
 test('it asks every few seconds, less often while nothing comes, not in a hidden tab', () =>
@@ -450,27 +552,27 @@ test('it asks every few seconds, less often while nothing comes, not in a hidden
       return asked - before
     }
     const visible = await during(20)
-    assert(visible >= 6 && visible <= 13, `asked ${visible} times in 20 s`)
+    assert(visible >= 3 && visible <= 6, `asked ${visible} times in 20 s`)
     const hide = (hidden: boolean) =>
       page.evaluate(
         `Object.defineProperty(document, 'hidden', { value: ${hidden}, configurable: true ` +
           `}), document.dispatchEvent(new Event('visibilitychange')), undefined`,
       )
     await hide(true)
-    await during(4)
+    await during(8)
     assert.equal(await during(20), 0)
     await hide(false)
-    assert((await during(4)) >= 1)
+    assert((await during(8)) >= 1)
 
     scene.allowed = false
-    await during(10)
+    await during(16)
     await shows(page.locator('#status'), /^You are signed out/)
     await during(60)
     const failing = await during(120)
     assert(failing <= 4, `asked ${failing} times in 2 minutes without an answer`)
-    await shows(page.locator('#now .figure').nth(0), /^1,345 page views$/)
+    await shows(page.locator('#now .figure').nth(1), /^1,345 page views$/)
     scene.allowed = true
     await page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
-    await during(4)
+    await during(8)
     await shows(page.locator('#status'), /^Live$/)
   }))

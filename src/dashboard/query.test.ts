@@ -10,7 +10,7 @@ const at = (text: string): number => Date.parse(text)
 
 describe('the query of history', () => {
   test('asks by default for the last 30 days, by day, today among them', () => {
-    assert.deepEqual(historyQuery('/history.json', NOW), {
+    assert.deepEqual(historyQuery('/history.json', NOW).range, {
       from: at('2026-10-24T00:00:00Z'),
       to: at('2026-11-23T00:00:00Z'),
       by: 'day',
@@ -19,12 +19,12 @@ describe('the query of history', () => {
 
   test('is widened to whole hours or whole UTC days', () => {
     const range = 'from=2026-11-01T10:20:00Z&to=2026-11-01T12:40:00%2B01:00'
-    assert.deepEqual(historyQuery(`/history.csv?${range}&by=hour`, NOW), {
+    assert.deepEqual(historyQuery(`/history.csv?${range}&by=hour`, NOW).range, {
       from: at('2026-11-01T10:00:00Z'),
       to: at('2026-11-01T12:00:00Z'),
       by: 'hour',
     })
-    assert.deepEqual(historyQuery(`/history.csv?${range}`, NOW), {
+    assert.deepEqual(historyQuery(`/history.csv?${range}`, NOW).range, {
       from: at('2026-11-01T00:00:00Z'),
       to: at('2026-11-02T00:00:00Z'),
       by: 'day',
@@ -35,7 +35,7 @@ describe('the query of history', () => {
     const from = at('2026-11-01T00:00:00Z')
     const to = at('2026-11-02T00:00:00Z')
     for (const query of ['from=2026-11-01&to=2026-11-02', `from=${from}&to=${to}`]) {
-      assert.deepEqual(historyQuery(`/?${query}`, NOW), { from, to, by: 'day' })
+      assert.deepEqual(historyQuery(`/?${query}`, NOW).range, { from, to, by: 'day' })
     }
   })
 })

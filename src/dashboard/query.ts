@@ -37,11 +37,24 @@ const MILLISECONDS = /^\d{1,15}$/
 /** A date is in UTC. A time of day without a zone would be in that of this machine. */
 const DATE_OR_ZONED = /^\d{4}-\d{2}-\d{2}$|(?:Z|[+-]\d{2}:\d{2})$/
 
-/** `from`, `to` and `by`, widened to whole hours or whole UTC days. */
-export function historyQuery(url: string, now: number): Range & { readonly by: Period } {
-  const query = parametersOf(url, ['from', 'to', 'by'])
+/** Parameters that name one value of a dimension, or one item of hits. */
+export const SUBJECT_PARAMETERS = ['dimension', 'hits', 'value']
+
+/** `from`, `to` and `by`, widened to whole hours or whole UTC days; and a value or an item. */
+export function historyQuery(
+  url: string,
+  now: number,
+): { readonly range: Range & { readonly by: Period }; readonly query: URLSearchParams } {
+  const query = parametersOf(url, ['from', 'to', 'by', ...SUBJECT_PARAMETERS])
   const by = periodOf(query.get('by'))
-  return { ...timeOf(query, now, by, MAX_PERIODS[by]), by }
+  return { range: { ...timeOf(query, now, by, MAX_PERIODS[by]), by }, query }
+}
+
+/** @throws QueryError */
+export function dimensionOf(dimension: string | null, dimensions: readonly string[]): string {
+  const known = dimensions.find((one) => one === dimension)
+  if (known === undefined) throw new QueryError('dimension', dimension, dimensions.join(', '))
+  return known
 }
 
 /** `dimension`, `from`, `to` and `n`; the range is widened to whole hours. */
@@ -51,12 +64,9 @@ export function topQuery(
   dimensions: readonly string[],
 ): Range & { readonly dimension: string; readonly n: number } {
   const query = parametersOf(url, ['dimension', 'from', 'to', 'n'])
-  const dimension = query.get('dimension')
-  const known = dimensions.find((one) => one === dimension)
-  if (known === undefined) throw new QueryError('dimension', dimension, dimensions.join(', '))
   return {
     ...timeOf(query, now, 'hour', MAX_HOURS_OF_DAYS),
-    dimension: known,
+    dimension: dimensionOf(query.get('dimension'), dimensions),
     n: countOf(query.get('n')),
   }
 }
@@ -65,7 +75,7 @@ export function topQuery(
  * The parameters of a URL. Read here and not from `req.query`, which depends on the site's setting
  * "query parser".
  */
-function parametersOf(url: string, known: readonly string[]): URLSearchParams {
+export function parametersOf(url: string, known: readonly string[]): URLSearchParams {
   const at = url.indexOf('?')
   const query = new URLSearchParams(at === -1 ? '' : url.slice(at))
   for (const name of query.keys()) {

@@ -12,7 +12,14 @@ import type { DashboardOptions } from './options.js'
 import { dashboardRouter } from './router.js'
 
 const NOW = Date.parse('2026-11-22T10:40:00Z')
-const DATA = ['/now.json', '/hits.json', '/history.json', '/top.json?dimension=page']
+const DATA = [
+  '/now.json',
+  '/hits.json',
+  '/figures.json',
+  '/item.json?dimension=page&value=%2F',
+  '/history.json',
+  '/top.json?dimension=page',
+]
 const FILES = ['/history.csv', '/top.csv?dimension=page']
 const ASSETS = ['/dashboard.js', '/dashboard.css', '/icon.svg', '/poll.js']
 
@@ -211,8 +218,104 @@ for (const [name, express] of expresses) {
       assert.deepEqual([old.asOf, old.stale], ['2026-11-22T10:39:00.000Z', true])
     })
 
+    test('figures are those of a range, each beside that of the same weekdays before', async () => {
+      const { get, source } = site()
+      for (const [range, from, to, by, days] of [
+        ['today', '2026-11-22', '2026-11-23', 'hour', 7],
+        ['yesterday', '2026-11-21', '2026-11-22', 'hour', 7],
+        ['7d', '2026-11-16', '2026-11-23', 'day', 7],
+        ['30d', '2026-10-24', '2026-11-23', 'day', 35],
+        ['12m', '2025-11-23', '2026-11-23', 'day', 371],
+      ] as const) {
+        const { body } = await get(`/figures.json?range=${range}`).expect(200)
+        const { span, sums, before, days: whole, lists } = body
+        const beforeMs = days * 86_400_000
+        assert.deepEqual(span, { from: Date.parse(from), to: Date.parse(to), by, beforeMs })
+        const earlier = { from: span.from - beforeMs, to: span.to - beforeMs, by }
+        assert.deepEqual(sums, await source.history(span))
+        assert.deepEqual(before, (await source.history(earlier)).figures)
+        assert.equal(whole?.length, by === 'hour' ? 1 : undefined)
+        assert.deepEqual(
+          lists.map(({ dimension }: { dimension: string }) => dimension),
+          source.dimensions,
+        )
+      }
+      const { body } = await get('/figures.json?from=2026-11-02&to=2026-11-04').expect(200)
+      assert.deepEqual([body.sums.figures.length, body.span.by], [3, 'day'])
+      const { body: one } = await get('/figures.json?dimension=country').expect(200)
+      assert.deepEqual([Object.keys(one), one.lists.length], [['span', 'lists'], 1])
+    })
+
+    test('a list ends with what has no name, and knows what was before where it can', async () => {
+      const { get, source } = site()
+      const asOf = '2026-11-22T10:39:00.000Z'
+      const values = (...figures: (readonly [string | null, number])[]) => ({
+        asOf,
+        stale: false,
+        figures: figures.map(([value, pageViews]) => ({ value, pageViews })),
+      })
+      const listed = async (then: Parameters<typeof values>) => {
+        const now = values([null, 9], ['(other)', 8], ['a', 7], ['b', 6])
+        const asked: number[] = []
+        Object.assign(source, {
+          top: async (_: string, { from, to, n }: { from: number; to: number; n: number }) => {
+            asked.push(from, to, n)
+            return n === 12 ? now : values(...then)
+          },
+        })
+        const { body } = await get('/figures.json?range=today').expect(200)
+        assert.deepEqual(asked.slice(0, 6), [
+          Date.parse('2026-11-22'),
+          Date.parse('2026-11-23'),
+          12,
+          Date.parse('2026-11-15'),
+          Date.parse('2026-11-15T11:00Z'),
+          1_000,
+        ])
+        return body.lists[0].top.figures.map((one: object) => Object.values(one))
+      }
+      assert.deepEqual(await listed([['a', 1]]), [
+        ['a', 7, 1],
+        ['b', 6, 0],
+        [null, 9, 0],
+        ['(other)', 8, 0],
+      ])
+      const others: Parameters<typeof values> = [
+        ['a', 1],
+        ['(other)', 2],
+      ]
+      assert.deepEqual(await listed(others), [
+        ['a', 7, 1],
+        ['b', 6],
+        [null, 9],
+        ['(other)', 8, 2],
+      ])
+    })
+
+    test('the history of a value or an item has null where it is not known', async () => {
+      const { get } = site({ authorize: () => true, hits: [inventedHits('threads')] })
+      const range = 'from=2026-11-01&to=2026-11-03'
+      const views = (body: { figures: { pageViews: number | null }[] }) =>
+        body.figures.map(({ pageViews }) => pageViews)
+      const { body } = await get(`/history.json?dimension=page&value=%2F&${range}`).expect(200)
+      assert.deepEqual([views(body)[0], views(body).length], [null, 2])
+      const { text } = await get(`/history.csv?dimension=page&value=%2F&${range}`)
+        .expect(200)
+        .expect('Content-Disposition', /"forum-value-days-2026-11-01-2026-11-02\.csv"/)
+      assert.match(text, /^start,pageViews\r\n2026-11-01T00:00:00.000Z,\r\n2026-11-02.*Z,\d+\r\n$/)
+      const { body: item } = await get(`/history.json?hits=threads&value=x&${range}`).expect(200)
+      assert.deepEqual(views(item), [0, 1])
+      const of = 'range=yesterday&hits=threads&value=x'
+      const { body: shown } = await get(`/item.json?${of}`).expect(200)
+      assert.deepEqual([views(shown.sums).length, shown.before.length], [24, 24])
+    })
+
     test('hits are listed by name, each on its own', async () => {
-      const failing = { name: 'images', top: () => Promise.reject(new Error('away')) }
+      const failing = {
+        name: 'images',
+        top: () => Promise.reject(new Error('away')),
+        history: async () => [],
+      }
       const { get } = site({ authorize: () => true, hits: [inventedHits('threads'), failing] })
       const { body } = await get('/hits.json').expect(200)
       assert.deepEqual(body[0].items[0], ['threads-1', 900])
@@ -226,6 +329,12 @@ for (const [name, express] of expresses) {
         ['/history.csv?from=2026-11-02&to=2026-11-01', 'from', '2026-11-02'],
         ['/history.json?by=week', 'by', 'week'],
         ['/top.csv?dimension=color', 'dimension', 'color'],
+        ['/figures.json?range=week', 'range', 'week'],
+        ['/figures.json?from=2026-11-02&to=2026-11-01', 'from', '2026-11-02'],
+        ['/figures.json?from=2026-02-30&to=2026-11-01', 'from', '2026-02-30'],
+        ['/figures.json?dimension=color', 'dimension', 'color'],
+        ['/history.json?hits=threads&value=x', 'hits', 'threads'],
+        ['/history.json?dimension=page&value=', 'value', ''],
         ['/top.json?dimension=page&n=0', 'n', '0'],
         ['/top.csv?dimension=page&n=1000000', 'n', '1000000'],
       ]

@@ -20,10 +20,14 @@ import { type Handler, type Received, targetOf } from '../page-views/handler.js'
 import { type Answer, type Route, router } from '../page-views/router.js'
 import { asset, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
-import { type Download, historyDownload, topDownload } from './downloads.js'
+import { type Download, historyDownload, subjectDownload, topDownload } from './downloads.js'
+import { list, spanFigures } from './figures.js'
 import { setHeaders } from './headers.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
-import { historyQuery, QueryError, topQuery } from './query.js'
+import { dimensionOf, historyQuery, QueryError, SUBJECT_PARAMETERS, topQuery } from './query.js'
+import { spanQuery } from './span.js'
+import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
+import { MAX_VALUES } from '../support/periods.js'
 import { answerWithin, shared } from '../support/shared.js'
 import type { DashboardSource } from './source.js'
 
@@ -35,7 +39,9 @@ const NOW_TIMEOUT_MS = 3_000
 const NOW_MS = 1_000
 const LEDGER_MS = 5_000
 const HITS_MS = 10_000
-const HITS_SHOWN = 10
+const HITS_SHOWN = 100
+/** Values of each dimension that the page begins with. */
+const LISTED = 10
 
 /**
  * The dashboard of `source`, for any mount path.
@@ -112,17 +118,53 @@ export function dashboardRouter(
     })
   })
   routes.set('/hits.json', async (_req, res) => sendPanel(res, await hits()))
+  routes.set('/figures.json', async (req, res) => {
+    const at = clock.now()
+    const { span, query } = spanQuery(req.url ?? '/', at, ['dimension'])
+    const dimension = query.get('dimension')
+    if (dimension !== null) {
+      const known = dimensionOf(dimension, source.dimensions)
+      const asked = { dimension: known, n: MAX_VALUES, now: at }
+      return sendPanel(res, { span, lists: [await list(source, span, asked, figures)] })
+    }
+    const [sums, ...lists] = await Promise.all([
+      spanFigures(source, span, figures),
+      ...source.dimensions.map((one) =>
+        list(source, span, { dimension: one, n: LISTED, now: at }, figures),
+      ),
+    ])
+    sendPanel(res, { ...sums, lists })
+  })
+  routes.set('/item.json', async (req, res) => {
+    const at = clock.now()
+    const { span, query } = spanQuery(req.url ?? '/', at, SUBJECT_PARAMETERS)
+    const subject = subjectOf(query, source.dimensions, settings.hits)
+    if (!subject) throw new QueryError('value', null, 'a value, with "dimension" or "hits"')
+    sendPanel(res, await subjectFigures(source, subject, span, at, figures))
+  })
   routes.set('/history.json', async (req, res) => {
-    const range = historyQuery(req.url ?? '/', clock.now())
-    sendFigures(res, await figures('history', () => source.history(range)))
+    const { query, range } = historyQuery(req.url ?? '/', clock.now())
+    const subject = subjectOf(query, source.dimensions, settings.hits)
+    const work = () =>
+      subject
+        ? subjectHistory(source, subject, range, clock.now())
+        : (source.history(range) as Promise<unknown>)
+    sendFigures(res, await figures('history', work))
   })
   routes.set('/top.json', async (req, res) => {
     const { dimension, ...range } = topQuery(req.url ?? '/', clock.now(), source.dimensions)
     sendFigures(res, await figures('top', () => source.top(dimension, range)))
   })
-  routes.set('/history.csv', (req, res) =>
-    sendDownload(req, res, historyDownload(source, historyQuery(req.url ?? '/', clock.now()))),
-  )
+  routes.set('/history.csv', (req, res) => {
+    const { query, range } = historyQuery(req.url ?? '/', clock.now())
+    const subject = subjectOf(query, source.dimensions, settings.hits)
+    const download = subject
+      ? subjectDownload(source.name, range, () =>
+          subjectHistory(source, subject, range, clock.now()),
+        )
+      : historyDownload(source, range)
+    return sendDownload(req, res, download)
+  })
   routes.set('/top.csv', (req, res) =>
     sendDownload(
       req,

@@ -14,6 +14,8 @@ export interface DashboardSource {
   live(asOf: string): Promise<Live>
   /** One entry for each hour or UTC day that starts from `from` on and before `to`. */
   history(range: Range & { readonly by: Period }): Promise<Dated<readonly Sums[]>>
+  /** The same for one value of a dimension. */
+  valueHistory(query: ValueRange): Promise<Dated<readonly Counted[]>>
   /** The most viewed values; `null` for visits without a value. */
   top(dimension: string, range: Range & { readonly n: number }): Promise<Dated<readonly Ranked[]>>
   ledger(): Promise<LedgerReport>
@@ -36,15 +38,20 @@ export interface Range {
   readonly to: number
 }
 
-/** Figures of one reading: those of the window that ends at `asOf`, and of the hours up to it. */
+/** A range of the history of a value. */
+export interface ValueRange extends Range {
+  readonly by: Period
+  readonly dimension: string
+  readonly value: string
+}
+
+/** Figures of one reading: those of the window that ends at `asOf`, and of the UTC day so far. */
 export interface Overview {
   readonly windowSeconds: number
   readonly pageViews: number
   readonly visitors: number
-  /** Start of the first hour. ISO 8601. */
-  readonly from: string
-  /** Page views of each hour, at least of the last 31 days. The last hour is not over. */
-  readonly hours: readonly number[]
+  /** Page views of the UTC day so far. */
+  readonly today: number
 }
 
 /** The sums of an hour or a day. */
@@ -58,6 +65,13 @@ export interface Sums {
   /** Page views of the measure that the figures are not of, where there is one. */
   readonly seen?: number
   readonly served?: number
+}
+
+/** Views of one value in an hour or a day; `null`: not known. */
+export interface Counted {
+  /** ISO 8601. */
+  readonly start: string
+  readonly pageViews: number | null
 }
 
 export interface Ranked {
@@ -97,4 +111,9 @@ export interface DashboardHits {
   readonly name: string
   /** The `n` most viewed items, the first with the most. */
   top(n: number): Promise<readonly (readonly [item: string, hits: number])[]>
+  /** The hits of an item in each hour or UTC day; `null`: not known. */
+  history(
+    item: string,
+    range: Range & { readonly by: Period },
+  ): Promise<readonly { readonly start: string; readonly hits: number | null }[]>
 }

@@ -175,7 +175,8 @@ async function open(browser: Browser, name: string): Promise<Page> {
   const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'Etc/UTC' })
   await page.goto(`http://127.0.0.1:${port}/${name}`)
   await page.locator('[data-dimension=page] tbody tr').first().waitFor()
-  await page.locator('#days rect.series-1').first().waitFor({ state: 'attached' })
+  await page.locator('#operation > summary').click()
+  await page.locator('#history rect.series-1').first().waitFor({ state: 'attached' })
   return page
 }
 

@@ -61,13 +61,14 @@ async function takeDashboard(browser: Browser): Promise<void> {
   for (const dimension of ['page', 'referrer', 'campaign', 'country', 'device']) {
     await page.locator(`[data-dimension=${dimension}] tbody tr`).first().waitFor()
   }
-  await takePanels(page, 'header', '#hours', 'dashboard.png')
+  await takePanels(page, 'header', '#history', 'dashboard.png')
   await takePanels(
     page,
     '[data-dimension=referrer]',
     '[data-dimension=country]',
     'dashboard-tops.png',
   )
+  await page.locator('#operation > summary').click()
   await takePanels(page, '#grid', '#grid', 'dashboard-grid.png')
 }
 

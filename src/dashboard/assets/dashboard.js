@@ -1,58 +1,82 @@
 /** Puts the panels together, and asks for their figures. */
+import { begin, item, onChange, query, range } from './choice.js'
 import { byId } from './dom.js'
 import { gridPanel } from './grid.js'
-import { daysPanel, hoursPanel } from './history.js'
+import { historyPanel, itemPanel } from './history.js'
 import { hitsPanel } from './hits.js'
 import { ledgerPanel } from './ledger.js'
+import { listsPanel } from './lists.js'
 import { nowPanel } from './now.js'
 import { AnswerError, json, poll } from './poll.js'
-import { topsPanel } from './tops.js'
+import { sentence } from './operation.js'
 
-const NOW_MS = 2_000
-const SUMS_MS = 60_000
-const HITS_MS = 30_000
+const NOW_MS = 5_000
+const FIGURES_MS = 60_000
 
-/** How far the server's clock is ahead of the browser's. */
-let aheadMs = 0
-const serverNow = () => Date.now() + aheadMs
-
-const hours = hoursPanel(serverNow)
-const days = daysPanel(serverNow)
 /** Panels that the same answer fills, so that their figures are of one moment. */
-const panels = [nowPanel(), hours.show, days.show, gridPanel(), ledgerPanel()]
+const panels = [nowPanel(), sentence(), gridPanel(), ledgerPanel()]
+const [past, one, lists] = [historyPanel(), itemPanel(), listsPanel()]
 
 /** @type {import('./now.js').Answer} */
 const NOTHING = { time: '', trouble: null, overview: null, live: null, ledger: null }
 
-/** @type {readonly string[]} */
-let dimensions = []
-let begun = false
-
+begin()
+one.begin()
 poll(NOW_MS, loadNow, (error) => {
   say(failure(error))
   for (const show of panels) show(NOTHING)
 })
+const figures = poll(FIGURES_MS, () =>
+  ofChoice(
+    () => `figures.json?${query(range())}`,
+    past,
+    (answer) => {
+      past.show(answer)
+      lists.show(answer)
+    },
+  ).catch((error) => {
+    lists.missing()
+    throw error
+  }),
+)
+const ofItem = poll(FIGURES_MS, async () => {
+  if (item()['value'] === undefined) return
+  await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
+})
+poll(FIGURES_MS, hitsPanel())
+let shownRange = JSON.stringify(range())
+onChange(() => {
+  one.begin()
+  ofItem.again()
+  if (JSON.stringify(range()) !== shownRange) figures.again()
+  shownRange = JSON.stringify(range())
+})
 
 async function loadNow() {
   const answer = await json('now.json')
-  aheadMs = Date.parse(answer.time) - Date.now()
-  dimensions = answer.dimensions
-  byId('name').textContent = answer.name
-  document.title = `Activity ${answer.name}`
+  const isNamed = answer.name !== 'activity'
+  byId('name').textContent = isNamed ? answer.name : ''
+  document.title = isNamed ? `${answer.name} – Activity` : 'Activity'
   say(answer.trouble)
   for (const show of panels) show(answer)
-  if (!begun) begin()
 }
 
-/** Asks for all else, once the server's time and the dimensions are known. */
-function begin() {
-  begun = true
-  poll(SUMS_MS, hours.load)
-  poll(SUMS_MS, days.load)
-  const loadTops = topsPanel(serverNow)
-  const tops = poll(SUMS_MS, () => loadTops(dimensions))
-  byId('range').addEventListener('change', tops.again)
-  poll(HITS_MS, hitsPanel())
+/**
+ * Shows an answer, unless another one is asked for by then.
+ *
+ * @param {() => string} url of what is asked for at the moment
+ * @param {{ missing: () => void }} panel
+ * @param {(answer: any) => void} show
+ */
+async function ofChoice(url, panel, show) {
+  const asked = url()
+  try {
+    const answer = await json(asked)
+    if (url() === asked) show(answer)
+  } catch (error) {
+    if (url() === asked) panel.missing()
+    throw error
+  }
 }
 
 /** @param {unknown} error */

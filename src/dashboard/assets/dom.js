@@ -102,12 +102,18 @@ export function table(caption, columns, rows) {
  * A table behind a switch, made only while it is open. What is read or selected there stays, as
  * long as it is the same.
  *
+ * @param {string} name tells the switch from others
  * @param {() => HTMLElement} make
  * @returns {{ element: HTMLDetailsElement, update: () => void }}
  */
-export function foldedTable(make) {
-  const holder = html('div', { class: 'scrolls' })
-  const element = html('details', {}, html('summary', {}, 'Table'), holder)
+export function foldedTable(name, make) {
+  const holder = html('div', { class: 'scrolls', tabindex: 0, role: 'region', 'aria-label': name })
+  const element = html(
+    'details',
+    {},
+    html('summary', { 'aria-label': `Table: ${name}` }, 'Table'),
+    holder,
+  )
   const update = () => {
     if (!element.open) return
     const made = make()

@@ -7,6 +7,14 @@ const locale = languages?.length ? [...languages] : undefined
 const numbers = new Intl.NumberFormat(locale)
 const shortNumbers = new Intl.NumberFormat(locale, { notation: 'compact' })
 const tenths = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
+const percents = new Intl.NumberFormat(locale, { style: 'percent' })
+const changes = new Intl.NumberFormat(locale, { style: 'percent', signDisplay: 'exceptZero' })
+const ranges = new Intl.DateTimeFormat(locale, {
+  day: 'numeric',
+  month: 'long',
+  year: 'numeric',
+  timeZone: 'UTC',
+})
 const times = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
 const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
 const minutes = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
@@ -15,14 +23,12 @@ const hours = new Intl.DateTimeFormat(locale, {
   hour: '2-digit',
   minute: '2-digit',
 })
-const days = new Intl.DateTimeFormat(locale, { weekday: 'short', day: 'numeric', month: 'short' })
 const utcDays = new Intl.DateTimeFormat(locale, {
   weekday: 'short',
   day: 'numeric',
   month: 'short',
   timeZone: 'UTC',
 })
-const shortDays = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'numeric' })
 const shortUtcDays = new Intl.DateTimeFormat(locale, {
   day: 'numeric',
   month: 'numeric',
@@ -33,6 +39,23 @@ const shortUtcDays = new Intl.DateTimeFormat(locale, {
 export const number = (value) => numbers.format(value)
 /** `12K`. @param {number} value */
 export const shortNumber = (value) => shortNumbers.format(value)
+/** @param {number} share */
+export const percent = (share) => percents.format(share)
+
+/**
+ * `+12 %`; `new` where there was nothing, and nothing where that is not known.
+ *
+ * @param {number} now
+ * @param {number} [then]
+ */
+export function change(now, then) {
+  if (then === undefined) return ''
+  return then === 0 ? 'new' : changes.format(now / then - 1)
+}
+
+/** UTC days up to, without, `to`. @param {number} from @param {number} to */
+export const dayRange = (from, to) => ranges.formatRange(from, Math.max(from, to - 1))
+
 /** With seconds. @param {number | Date} time */
 export const timeOfDay = (time) => times.format(time)
 /** With seconds, and the date unless it is today's. @param {number} time */
@@ -43,11 +66,7 @@ export const minuteOfDay = (time) => minutes.format(time)
 /** With the day of the week. @param {number | Date} time */
 export const hourOfWeek = (time) => hours.format(time)
 /** @param {number | Date} time */
-export const day = (time) => days.format(time)
-/** @param {number | Date} time */
 export const utcDay = (time) => utcDays.format(time)
-/** @param {number | Date} time */
-export const shortDay = (time) => shortDays.format(time)
 /** @param {number | Date} time */
 export const shortUtcDay = (time) => shortUtcDays.format(time)
 

@@ -1,199 +1,195 @@
-/**
- * The last 24 hours and the last 30 days. Their page views are of the same reading as the figures
- * of now. To count visitors costs the database more, so those are asked for less often.
- */
-import { barChart } from './bars.js'
+/** The history of the range, and that of one value: each with the period before as a thin line. */
 import { besideText } from './beside.js'
-import { dayStarts, viewsByDay } from './days.js'
+import { chart } from './chart.js'
+import { closeItem, item } from './choice.js'
 import { byId, html } from './dom.js'
+import { download } from './downloads.js'
 import {
+  change,
   counted,
-  day,
+  dayRange,
   hourOfWeek,
   minuteOfDay,
-  shortDay,
+  number,
   shortUtcDay,
   timeZone,
   utcDay,
 } from './format.js'
+import { named } from './label.js'
+import { TITLES } from './lists.js'
 import { Panel } from './panel.js'
-import { json } from './poll.js'
 
-/** @typedef {{ start: string, visitors: number, bots: number }} Period */
+/** @typedef {{ from: number, to: number, by: 'hour' | 'day', beforeMs: number }} Span */
 /**
- * @typedef {object} History
- * @property {string} asOf
- * @property {boolean} stale
- * @property {readonly (import('./beside.js').Views & Period)[]} figures
+ * @typedef {object} Period
+ * @property {string} start
+ * @property {number | null} pageViews
+ * @property {number} [visitors]
  */
-/** @typedef {{ overview: import('./now.js').Overview | null }} Answer */
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
-const HOURS = 24
-const DAYS = 30
-
+/** @typedef {Period & import('./beside.js').Views & { visitors: number, bots: number }} Sums */
 /**
- * @param {string} href
- * @param {string} text
+ * @template {Period} P
+ * @typedef {{ asOf: string, stale: boolean, figures: readonly P[] } | null} Dated
  */
-export function download(href, text) {
-  return html('a', { href, download: true, class: 'download' }, text)
-}
+/**
+ * @typedef {object} Figures
+ * @property {Span} span
+ * @property {Dated<Sums>} sums
+ * @property {readonly Sums[] | null} before
+ * @property {readonly Sums[] | null} days
+ * @property {readonly import('./lists.js').Top[]} lists
+ */
 
-/** @param {Record<string, string | number>} parameters */
-export function query(parameters) {
-  return new URLSearchParams(
-    Object.entries(parameters).map(([name, value]) => [name, String(value)]),
-  ).toString()
-}
+const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 }
+const HOURS = `Hours are in ${timeZone}; the days they belong to are UTC days.`
 
 /**
- * The answer to a question, of which the panel says where there is none.
+ * The bars of periods, and those so far: what has ended by `asOf`, with the same of before.
  *
- * @param {Panel} panel
- * @param {Record<string, string | number>} parameters
- * @returns {Promise<History>}
+ * @param {Span} span
+ * @param {readonly Period[]} periods
+ * @param {readonly Period[] | null} before
+ * @param {number} asOf
  */
-async function history(panel, parameters) {
-  try {
-    return await json(`history.json?${query(parameters)}`)
-  } catch (error) {
-    panel.missing()
-    throw error
-  }
+function barsOf({ by }, periods, before, asOf) {
+  return periods.map(({ start, pageViews, visitors }, at) => {
+    const time = Date.parse(start)
+    const isComing = time > asOf
+    return {
+      label: by === 'hour' ? hourOfWeek(time) : utcDay(time),
+      short: by === 'hour' ? minuteOfDay(time) : shortUtcDay(time),
+      values: isComing ? [undefined] : visitors === undefined ? [pageViews] : [pageViews, visitors],
+      before: before?.[at]?.pageViews,
+      open: !isComing && time + LENGTH_MS[by] > asOf,
+    }
+  })
 }
 
-/** @param {() => number} now the server's time */
-export function hoursPanel(now) {
-  const sum = html('p', { class: 'sub' })
-  const chart = barChart({
-    title: 'Page views and visitors of the last 24 hours',
-    unit: 'Hour',
-    series: ['Page views', 'Visitors'],
+/**
+ * `, +12 % against …`: of the periods that are over and known, in both.
+ *
+ * @param {Span} span
+ * @param {readonly Period[]} periods
+ * @param {readonly Period[] | null} before
+ * @param {number} asOf
+ */
+function compared({ by, from, to, beforeMs }, periods, before, asOf) {
+  let [now, then] = [0, 0]
+  periods.forEach(({ start, pageViews }, at) => {
+    const earlier = before?.[at]?.pageViews ?? null
+    if (pageViews === null || earlier === null) return
+    if (Date.parse(start) + LENGTH_MS[by] > asOf) return
+    now += pageViews
+    then += earlier
   })
-  const link = download('history.csv?by=hour', 'CSV, 30 days by hour')
+  if (then === 0) return ''
+  const isOver = asOf >= to
+  const days = dayRange(from - beforeMs, to - beforeMs)
+  return `, ${change(now, then)} against ${days}${isOver ? '' : ` up to the same ${by}`}`
+}
+
+/** @param {readonly Period[]} periods */
+function total(periods) {
+  return periods.reduce((sum, { pageViews }) => sum + (pageViews ?? 0), 0)
+}
+
+export function historyPanel() {
+  const sum = html('p', { class: 'sum' })
+  const drawn = chart({ title: 'Page views and visitors', series: ['Page views', 'Visitors'] })
+  const note = html('p', { class: 'sub' })
   const beside = html('p', { class: 'sub', id: 'beside' })
-  const visitorsPart = html('div')
-  const content = [sum, chart.element, html('p', { class: 'links' }, link), visitorsPart]
-  const panel = new Panel('hours', 'Page views')
-  const visitorsPanel = new Panel(visitorsPart, 'Visitors')
-  /** @type {ReadonlyMap<number, number>} */
-  let visitors = new Map()
-  /** @type {import('./now.js').Overview | null} */
-  let shown = null
+  const links = html('p', { class: 'links' })
+  const panel = new Panel('history')
 
-  function draw() {
-    if (!shown) return
-    const { from, hours } = shown.figures
-    const newest = hours.slice(-HOURS)
-    const first = Date.parse(from) + (hours.length - newest.length) * HOUR_MS
-    chart.update(
-      newest.map((pageViews, at) => {
-        const time = first + at * HOUR_MS
-        return {
-          label: hourOfWeek(time),
-          short: minuteOfDay(time),
-          values: [pageViews, visitors.get(time)],
-          open: at === newest.length - 1,
-        }
-      }),
-    )
-    sum.textContent = `${counted(total(newest), 'page view')}. The current hour still grows.`
+  /** @param {Figures} answer */
+  function show({ span, sums, before, days }) {
+    byId('history-title').textContent = dayRange(span.from, span.to)
+    if (!sums) return panel.missing()
+    const asOf = Date.parse(sums.asOf)
+    drawn.update(barsOf(span, sums.figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
+    const views = counted(total(sums.figures), 'page view')
+    const difference = compared(span, sums.figures, before, asOf)
+    sum.textContent = `${views}${difference}. ${visitors(sums.figures, days)}`
+    note.textContent =
+      span.by === 'hour'
+        ? HOURS
+        : 'Days are UTC days. A visitor is counted once a day, so visitors of days do not add up.'
+    beside.textContent = besideText(sums.figures)
+    const { from, to, by } = span
+    links.replaceChildren(...download('history', { from, to, by }, 'Page views'))
+    panel.show([sum, drawn.element, note, beside, links], sums)
   }
 
-  /** @param {Answer} answer */
-  function show({ overview }) {
-    if (!overview) return panel.missing()
-    shown = overview
-    draw()
-    panel.show(content, overview)
-  }
-
-  async function load() {
-    const to = Math.floor(now() / HOUR_MS) * HOUR_MS + HOUR_MS
-    const answer = await history(visitorsPanel, { by: 'hour', from: to - HOURS * HOUR_MS, to })
-    beside.textContent = besideText(answer.figures)
-    visitors = new Map(answer.figures.map(({ start, visitors }) => [Date.parse(start), visitors]))
-    draw()
-    visitorsPanel.show([beside], answer)
-  }
-
-  return { show, load }
+  return { show, missing: () => panel.missing() }
 }
 
-/** @param {() => number} now the server's time */
-export function daysPanel(now) {
-  const sum = html('p', { class: 'sub' })
-  const views = barChart({
-    title: 'Page views of the last 30 days',
-    unit: 'Day',
-    series: ['Page views'],
-    small: true,
-  })
-  const visitors = barChart({
-    title: 'Visitors of the last 30 days, by UTC day',
-    unit: 'UTC day',
-    series: ['Visitors'],
-    small: true,
-    second: true,
-  })
+/**
+ * @param {readonly Sums[]} periods
+ * @param {readonly Sums[] | null} days
+ */
+function visitors(periods, days) {
+  const of = days ?? periods
+  if (of.length === 1) return `${counted(of[0]?.visitors ?? 0, 'visitor')}.`
+  const most = Math.max(0, ...of.map((day) => day.visitors))
+  return days || periods.length > 0 ? `At most ${counted(most, 'visitor')} on one day.` : ''
+}
+
+export function itemPanel() {
+  const section = byId('item')
+  const close = html('button', { type: 'button' }, 'Close')
+  const title = html('h2', { id: 'item-title', tabindex: -1 })
+  const body = html('div', { class: 'body' })
+  section.replaceChildren(html('div', { class: 'bar' }, title, close), body)
+  close.addEventListener('click', closeItem)
+  const sum = html('p', { class: 'sum' })
+  const drawn = chart({ title: 'Page views of this value', series: ['Page views'] })
+  const unknown = html('p', { class: 'sub', id: 'unknown' })
   const note = html(
     'p',
     { class: 'sub' },
-    `Page views are by days in ${timeZone}, visitors by days in UTC. A visitor is counted once a ` +
-      'UTC day, so visitors of several days cannot be added up.',
+    'There are no visitors of one value, and no values within a value: the site counts each ' +
+      'dimension by itself, so that nobody can be followed from one to the other.',
   )
-  const link = download('history.csv?by=day', 'CSV, 30 days')
-  const viewsPart = html('div')
-  const visitorsPart = html('div')
-  const viewsPanel = new Panel(viewsPart, 'Page views')
-  const visitorsPanel = new Panel(visitorsPart, 'Visitors')
-  byId('days')
-    .querySelector('.body')
-    ?.replaceChildren(viewsPart, visitorsPart, note, html('p', { class: 'links' }, link))
+  const links = html('p', { class: 'links' })
+  /** @type {Panel | undefined} */
+  let panel
+  let of = ''
 
-  /** @param {Answer} answer */
-  function show({ overview }) {
-    if (!overview) return viewsPanel.missing()
-    const { from, hours } = overview.figures
-    const first = Date.parse(from)
-    const starts = dayStarts(first + (hours.length - 1) * HOUR_MS, DAYS)
-    const perDay = viewsByDay(hours, first, starts)
-    views.update(
-      starts.map((start, at) => ({
-        label: day(start),
-        short: shortDay(start),
-        values: [perDay[at]],
-        open: at === starts.length - 1,
-      })),
-    )
-    sum.textContent = `${counted(total(perDay), 'page view')}. The current day still grows.`
-    viewsPanel.show([sum, views.element], overview)
+  /** Shows the name of the value, until its history comes. */
+  function begin() {
+    const { dimension = '', hits, value } = item()
+    section.hidden = value === undefined
+    const key = JSON.stringify(item())
+    if (value === undefined || key === of) return void (of = key)
+    of = key
+    title.replaceChildren(`${hits ?? TITLES[dimension] ?? dimension}: `, named(dimension, value))
+    panel = new Panel(body)
+    title.focus()
+    section.scrollIntoView({ block: 'nearest' })
   }
 
-  async function load() {
-    const today = Math.floor(now() / DAY_MS) * DAY_MS
-    const from = today - (DAYS - 1) * DAY_MS
-    const answer = await history(visitorsPanel, { by: 'day', from, to: today + DAY_MS })
-    visitors.update(
-      answer.figures.map(({ start, visitors }) => {
-        const time = Date.parse(start)
-        return {
-          label: utcDay(time),
-          short: shortUtcDay(time),
-          values: [visitors],
-          open: time === today,
-        }
-      }),
-    )
-    visitorsPanel.show([visitors.element], answer)
+  /** @param {{ span: Span, sums: Dated<Period>, before: readonly Period[] | null }} answer */
+  function show({ span, sums, before }) {
+    const { dimension, value = '' } = item()
+    if (!sums) return panel?.missing()
+    const asOf = Date.parse(sums.asOf)
+    drawn.update(barsOf(span, sums.figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
+    const missing = sums.figures.filter(({ pageViews }) => pageViews === null).length
+    const least = missing > 0 ? 'At least ' : ''
+    const views = counted(total(sums.figures), 'view')
+    sum.textContent = `${least}${views}${compared(span, sums.figures, before, asOf)}.`
+    unknown.hidden = missing === 0
+    unknown.textContent =
+      `Not known for ${number(missing)} of ${counted(sums.figures.length, span.by)}: there the ` +
+      'value is among all others, or is not kept any more.'
+    const { from, to, by } = span
+    links.replaceChildren(...download('history', { ...item(), from, to, by }, 'This value'))
+    if (dimension === 'page' && value.startsWith('/')) {
+      const path = `/${value.replace(/^[/\\]+/, '')}`
+      links.prepend(html('a', { href: path }, 'Open the page'))
+    }
+    panel?.show([sum, drawn.element, unknown, note, links], sums)
   }
 
-  return { show, load }
-}
-
-/** @param {readonly number[]} counts */
-function total(counts) {
-  return counts.reduce((sum, count) => sum + count, 0)
+  return { begin, show, missing: () => panel?.missing() }
 }

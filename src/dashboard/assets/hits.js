@@ -2,12 +2,12 @@
 import { byId, html } from './dom.js'
 import { Panel } from './panel.js'
 import { json } from './poll.js'
-import { ranking } from './ranked.js'
+import { list } from './list.js'
 
 export function hitsPanel() {
   const section = byId('hits')
   const holder = /** @type {HTMLElement} */ (section.querySelector('.body'))
-  /** @type {Map<string, { panel: Panel, rows: ReturnType<typeof ranking> }>} */
+  /** @type {Map<string, { panel: Panel, rows: ReturnType<typeof list> }>} */
   const cards = new Map()
 
   return async function load() {
@@ -23,7 +23,7 @@ export function hitsPanel() {
     for (const { name, asOf, items } of lists) {
       const { panel, rows } = cards.get(name) ?? added(name)
       if (items) {
-        rows.update(items.map(([item, count]) => ({ name: item, count })))
+        rows.update(items.map(([value, count]) => ({ value, count })))
         panel.show([rows.element], { asOf })
       } else panel.missing()
     }
@@ -31,7 +31,12 @@ export function hitsPanel() {
 
   /** @param {string} name */
   function added(name) {
-    const rows = ranking({ caption: `Hits: ${name}`, what: 'Item', count: 'Hits' })
+    const rows = list({
+      title: `Hits: ${name}`,
+      what: 'Item',
+      count: 'Hits',
+      address: (value) => ({ hits: name, value }),
+    })
     const body = html('div')
     const made = { panel: new Panel(body), rows }
     cards.set(name, made)

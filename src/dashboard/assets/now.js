@@ -1,22 +1,17 @@
-/** The figures of the window, and the visits after it that are on their way to SQL. */
-import { barChart } from './bars.js'
+/** The figures of the last minutes, and the views after them that are on their way to SQL. */
 import { byId, html } from './dom.js'
+import { itemLink } from './choice.js'
 import { counted, number, span, timeOfDay } from './format.js'
+import { named } from './label.js'
 import { Panel } from './panel.js'
-import { ranking } from './ranked.js'
 
 /**
  * @typedef {object} Overview
  * @property {string} asOf
  * @property {boolean} stale
- * @property {{
- *   windowSeconds: number,
- *   pageViews: number,
- *   visitors: number,
- *   from: string,
- *   hours: readonly number[],
- * }} figures
+ * @property {{ windowSeconds: number, pageViews: number, visitors: number, today: number }} figures
  */
+/** @typedef {{ page: string, pageViews: number }} PageNow */
 /**
  * @typedef {object} Answer
  * @property {string} time
@@ -26,37 +21,28 @@ import { ranking } from './ranked.js'
  * @property {any} ledger
  */
 
-const LAYERS = 20
+const PAGES = 5
 
 /** @param {string} what */
-function figure(what, isComing = false) {
+function figure(what) {
   const value = html('strong')
   const label = html('span', {}, what)
-  const element = html('p', { class: isComing ? 'figure coming' : 'figure' }, value, ' ', label)
-  return { element, value, label }
+  return { element: html('p', { class: 'figure' }, value, ' ', label), value, label }
 }
 
 export function nowPanel() {
-  const views = figure('page views')
   const visitors = figure('visitors')
+  const views = figure('page views')
   const window = html('p', { class: 'sub' })
-  const figures = html('div', { class: 'figures' }, views.element, visitors.element)
+  const figures = html('div', { class: 'figures' }, visitors.element, views.element)
   const figuresPart = html('div')
   const complete = new Panel(figuresPart)
 
-  const tail = figure('on their way', true)
-  const explained = html('p', { class: 'sub' })
-  const chart = barChart({
-    title: 'Page views on their way, by layer',
-    unit: 'Layer',
-    series: ['Page views'],
-    small: true,
-  })
-  const pages = ranking({ caption: 'Pages viewed now', what: 'Page', count: 'Page views' })
-  const pagesNow = html('div', { class: 'beside' }, html('h3', {}, 'Pages now'), pages.element)
-  const details = html('div', { class: 'columns' }, chart.element, pagesNow)
+  const coming = html('p')
+  const pages = html('ol', { class: 'newest' })
   const livePart = html('div', { class: 'tail' })
   const live = new Panel(livePart)
+  let shown = ''
 
   byId('now')
     .querySelector('.body')
@@ -82,39 +68,30 @@ export function nowPanel() {
   }
 
   /**
-   * @param {any} answer
+   * @param {{ asOf: string, layers: readonly { start: string, pageViews: number }[],
+   *   pages: readonly PageNow[], sampled: boolean }} answer
    * @param {string} time
    */
-  function showTail(answer, time) {
-    const layers = answer.layers.slice(-LAYERS)
-    const sum = layers.reduce((/** @type {number} */ sum, /** @type {any} */ layer) => {
-      return sum + layer.pageViews
-    }, 0)
-    tail.value.textContent = `+${number(sum)}`
+  function showTail({ asOf, layers, pages: newest, sampled }, time) {
+    const sum = layers.reduce((sum, layer) => sum + layer.pageViews, 0)
     // While the database is away, it has more layers than were read.
-    const since = Math.max(Date.parse(answer.asOf), Date.parse(layers[0]?.start ?? answer.asOf))
-    explained.textContent =
-      `${counted(sum, 'page view')} after ${timeOfDay(since)}, ` +
-      'still on the way to the database. They may change.' +
-      (answer.sampled ? ' Only a part of the grid was read, so there are more.' : '')
-    const missing = Array.from({ length: LAYERS - layers.length }, () => empty())
-    chart.update([...missing, ...layers.map(layerBar)])
-    pages.update(
-      answer.pages
-        .slice(0, 5)
-        .map((/** @type {any} */ { page, pageViews }) => ({ name: page, count: pageViews })),
-    )
-    live.show([tail.element, explained, details], { asOf: time })
+    const since = Math.max(Date.parse(asOf), Date.parse(layers[0]?.start ?? asOf))
+    coming.textContent =
+      `${sampled ? 'More than ' : ''}${counted(sum, 'page view')} since ${timeOfDay(since)} ` +
+      `${sum === 1 ? 'is' : 'are'} on the way to the database, and not in the figures yet.`
+    const viewed = newest.slice(0, PAGES)
+    // What has the focus there, or is read, stays as long as nothing changes.
+    const key = JSON.stringify([viewed, location.search])
+    if (key !== shown && !pages.contains(document.activeElement)) {
+      shown = key
+      pages.replaceChildren(...viewed.map(pageNow))
+    }
+    live.show([html('h3', {}, 'Newest pages'), pages, coming], { asOf: time })
   }
 }
 
-/** Keeps the place of a layer, so that bars do not change their widths. */
-function empty() {
-  return { label: 'No layer', short: '', values: [undefined] }
-}
-
-/** @param {any} layer */
-function layerBar(layer) {
-  const label = timeOfDay(Date.parse(layer.start))
-  return { label, short: label, values: [layer.pageViews], open: true }
+/** @param {PageNow} page */
+function pageNow({ page, pageViews }) {
+  const link = itemLink({ dimension: 'page', value: page }, named('page', page))
+  return html('li', {}, link, ` ${number(pageViews)}`)
 }

@@ -1,6 +1,6 @@
 /**
- * A bar chart. The bars are SVG, all text is HTML. Arrow keys and the pointer read one bar after
- * the other; the table has all of them.
+ * A bar chart, with a thin line for the period before. Both are SVG, all text is HTML. Arrow keys
+ * and the pointer read one bar after the other; the table has all of them.
  */
 import { foldedTable, html, rightToLeft, setAttributes, svg, table } from './dom.js'
 import { number, shortNumber } from './format.js'
@@ -9,19 +9,21 @@ import { number, shortNumber } from './format.js'
  * @typedef {object} Bar
  * @property {string} label names the bar, in full
  * @property {string} short names it on the axis
- * @property {readonly (number | undefined)[]} values one for each series
+ * @property {readonly (number | null | undefined)[]} values one for each series; `null`: not known
+ * @property {number | null | undefined} [before] the first one in the period before
  * @property {boolean} [open] whether its values can still grow
  */
 /**
  * @typedef {object} Chart
  * @property {HTMLElement} element
- * @property {(bars: readonly Bar[]) => void} update
+ * @property {(bars: readonly Bar[], unit: string) => void} update `unit` names what a bar is
  */
 
 const WIDTH = 10
 const HEIGHT = 100
 const GAP = 2
 const INSET = 1.6
+const BEFORE = 'Page views before'
 /** Round maxima among units, tens, and hundreds and more. */
 const STEPS = [
   [1, 2, 4, 6, 8],
@@ -32,26 +34,27 @@ const STEPS = [
 /**
  * @param {object} about
  * @param {string} about.title names the chart for screen readers and the table
- * @param {string} about.unit names what a bar stands for: "Hour"
  * @param {readonly string[]} about.series
  * @param {boolean} [about.small]
- * @param {boolean} [about.second] drawn in the colour of the second series
  * @returns {Chart}
  */
-export function barChart({ title, unit, series, small = false, second = false }) {
+export function chart({ title, series, small = false }) {
   /** @type {readonly Bar[]} */
   let bars = []
+  let unit = ''
   /** @type {number | undefined} */
   let chosen
 
   const readout = html('p', { class: 'readout' })
   const band = svg('rect', { class: 'band', y: 0, width: WIDTH, height: HEIGHT })
   const drawn = svg('g')
+  const line = svg('path', { class: 'before' })
   const picture = svg(
     'svg',
     { preserveAspectRatio: 'none', 'aria-hidden': 'true', focusable: 'false' },
     band,
     drawn,
+    line,
   )
   const [top, middle] = [html('span'), html('span')]
   const plot = html(
@@ -61,21 +64,24 @@ export function barChart({ title, unit, series, small = false, second = false })
     html('div', { class: 'scale', 'aria-hidden': 'true' }, top, middle, html('span', {}, '0')),
   )
   const axis = html('div', { class: 'axis', 'aria-hidden': 'true' })
-  const rows = foldedTable(() =>
-    table(
+  const rows = foldedTable(title, () => {
+    const isCompared = bars.some(({ before }) => before !== undefined)
+    return table(
       title,
-      [unit, ...series],
-      bars.map(({ label, values }) => [
+      [unit, ...series, ...(isCompared ? [BEFORE] : [])],
+      bars.map(({ label, values, before }) => [
         label,
-        ...values.map((value) => (value === undefined ? '' : number(value))),
+        ...series.map((_, at) => written(values[at])),
+        ...(isCompared ? [written(before)] : []),
       ]),
-    ),
-  )
-  const names = series.map((name, at) => html('li', { class: `series-${second ? 1 : at}` }, name))
+    )
+  })
+  const names = series.map((name, at) => html('li', { class: `series-${at}` }, name))
+  const beforeName = html('li', { class: 'before', hidden: true }, BEFORE)
   const element = html(
     'figure',
     { class: small ? 'chart small' : 'chart' },
-    html('figcaption', {}, html('ul', { class: 'legend' }, ...names), readout),
+    html('figcaption', {}, html('ul', { class: 'legend' }, ...names, beforeName), readout),
     plot,
     axis,
     rows.element,
@@ -109,11 +115,15 @@ export function barChart({ title, unit, series, small = false, second = false })
   })
 
   /** @param {Bar} bar */
-  function described({ label, values, open }) {
-    const counts = values.flatMap((value, at) =>
-      value === undefined ? [] : [`${number(value)} ${series[at]?.toLowerCase()}`],
-    )
-    return `${label}: ${counts.join(', ')}${open ? ' so far' : ''}`
+  function described({ label, values, before, open }) {
+    const counts = values.flatMap((value, at) => {
+      const name = series[at]?.toLowerCase()
+      if (value === undefined) return []
+      return [value === null ? `${name} not known` : `${number(value)} ${name}`]
+    })
+    const so = open ? ' so far' : ''
+    const then = typeof before === 'number' ? `; ${number(before)} before` : ''
+    return `${label}: ${counts.join(', ')}${so}${then}`
   }
 
   /** @param {number | undefined} at */
@@ -131,18 +141,23 @@ export function barChart({ title, unit, series, small = false, second = false })
     })
   }
 
-  /** @param {readonly Bar[]} newBars */
-  function update(newBars) {
-    bars = newBars
-    const highest = roundMaximum(Math.max(0, ...bars.flatMap(({ values }) => values.map(orZero))))
+  /**
+   * @param {readonly Bar[]} newBars
+   * @param {string} newUnit
+   */
+  function update(newBars, newUnit) {
+    if (newUnit !== unit || newBars.length !== bars.length) chosen = undefined
+    ;[bars, unit] = [newBars, newUnit]
+    const counts = bars.flatMap(({ values, before }) => [...values, before].map(orZero))
+    const highest = roundMaximum(Math.max(0, ...counts))
     setAttributes(picture, { viewBox: `0 0 ${bars.length * WIDTH} ${HEIGHT}` })
     drawn.replaceChildren(
       ...bars.flatMap(({ values, open }, at) =>
-        values.map((value, of) =>
-          rectangle(at, of, orZero(value) / highest, open === true, second),
-        ),
+        values.map((value, of) => rectangle(at, of, orZero(value) / highest, open === true)),
       ),
     )
+    setAttributes(line, { d: pathOf(bars, highest) })
+    beforeName.hidden = !bars.some(({ before }) => typeof before === 'number')
     top.textContent = shortNumber(highest)
     middle.textContent = highest > 1 ? shortNumber(highest / 2) : ''
     axis.replaceChildren(...labelled(bars).map((text) => html('span', {}, text)))
@@ -158,19 +173,40 @@ export function barChart({ title, unit, series, small = false, second = false })
  * @param {number} of
  * @param {number} share
  * @param {boolean} open
- * @param {boolean} second
  */
-function rectangle(at, of, share, open, second) {
+function rectangle(at, of, share, open) {
   const inset = GAP / 2 + of * INSET
   const height = Math.max(share > 0 ? 0.6 : 0, share * HEIGHT)
   return svg('rect', {
-    class: `series-${second ? 1 : of}${open ? ' open' : ''}`,
+    class: `series-${of}${open ? ' open' : ''}`,
     x: at * WIDTH + inset,
     y: HEIGHT - height,
     width: WIDTH - 2 * inset,
     height,
   })
 }
+
+/**
+ * A line through the values of the period before, with gaps where they are not known.
+ *
+ * @param {readonly Bar[]} bars
+ * @param {number} highest
+ */
+function pathOf(bars, highest) {
+  let isDrawn = false
+  return bars
+    .map(({ before }, at) => {
+      const step = isDrawn ? 'L' : 'M'
+      isDrawn = typeof before === 'number'
+      return isDrawn
+        ? `${step}${(at + 0.5) * WIDTH} ${HEIGHT * (1 - orZero(before) / highest)}`
+        : ''
+    })
+    .join('')
+}
+
+/** @param {number | null | undefined} value */
+const written = (value) => (value === undefined ? '' : value === null ? 'not known' : number(value))
 
 /** The labels of a few bars, evenly spaced. @param {readonly Bar[]} bars */
 function labelled(bars) {
@@ -194,7 +230,7 @@ export function roundMaximum(value) {
   return (steps.find((step) => step * power >= value) ?? 10) * power
 }
 
-/** @param {number | undefined} value */
+/** @param {number | null | undefined} value */
 const orZero = (value) => value ?? 0
 
 /**

@@ -1,0 +1,65 @@
+/** What a history is of: one value of a dimension, or one item of hits. */
+import type { Read } from './figures.js'
+import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
+import type { Counted, DashboardHits, DashboardSource, Dated } from './source.js'
+import { before, type Span } from './span.js'
+
+export type Subject =
+  | { readonly dimension: string; readonly value: string }
+  | { readonly hits: DashboardHits; readonly value: string }
+
+/** Characters of a value, and bytes of an item of hits. */
+const MAX_VALUE = 4_096
+const MAX_ITEM = 255
+
+/** What a query asks the history of; `undefined`: of all page views. */
+export function subjectOf(
+  query: URLSearchParams,
+  dimensions: readonly string[],
+  hits: readonly DashboardHits[],
+): Subject | undefined {
+  const [dimension, name, value] = SUBJECT_PARAMETERS.map((one) => query.get(one))
+  if (dimension === null && name === null && value === null) return undefined
+  if (!value || value.length > MAX_VALUE) {
+    throw new QueryError('value', value ?? null, 'a value as top.json or hits.json has it')
+  }
+  if (name === null) return { dimension: dimensionOf(dimension ?? null, dimensions), value }
+  const known = hits.find((one) => one.name === name)
+  if (!known || dimension !== null) {
+    const names = hits.map((one) => one.name).join(', ')
+    throw new QueryError('hits', name ?? null, `${names || 'no hits'}, without a dimension`)
+  }
+  if (Buffer.byteLength(value) > MAX_ITEM) throw new QueryError('value', value, 'an item of hits')
+  return { hits: known, value }
+}
+
+/** The history of a subject in a range. Hits are as of now. */
+export async function subjectHistory(
+  source: DashboardSource,
+  subject: Subject,
+  range: Parameters<DashboardSource['history']>[0],
+  now: number,
+): Promise<Dated<readonly Counted[]>> {
+  if ('dimension' in subject) return source.valueHistory({ ...range, ...subject })
+  const periods = await subject.hits.history(subject.value, range)
+  return {
+    figures: periods.map(({ start, hits }) => ({ start, pageViews: hits })),
+    asOf: new Date(now).toISOString(),
+    stale: false,
+  }
+}
+
+/** The history of a subject in a span, and in the period before. */
+export async function subjectFigures(
+  source: DashboardSource,
+  subject: Subject,
+  span: Span,
+  now: number,
+  read: Read,
+) {
+  const { by, from, to } = span
+  const of = (range: { from: number; to: number }) =>
+    read('history', () => subjectHistory(source, subject, { ...range, by }, now))
+  const [sums, earlier] = await Promise.all([of({ from, to }), of(before(span))])
+  return { span, sums, before: earlier && earlier.figures }
+}
