@@ -10,6 +10,7 @@ import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
 import { measureName } from '../page-views/measures.js'
 import { Views } from '../page-views/views.js'
+import { DAY_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
@@ -48,6 +49,9 @@ import { type ActivityStats, readStats } from './stats.js'
 import { PAGE } from './sums.js'
 import { readValueHistory, type ValuePeriod } from './value-history.js'
 import { MAX_TIME, type Visit } from './visit.js'
+
+/** Of a day such as `2026-05-17`. */
+const DAY_LENGTH = 10
 
 /**
  * Counts the visits of a site. Servers need not be there yet: visits are kept, within bounds, until
@@ -245,9 +249,22 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       valueHistory: (query) => this.#valueHistory(query),
       top: (dimension, query) => this.#top(dimension, query),
       ledger: () => this.ledger(),
+      certificates: (days) => this.#certificates(days),
+      health: () => this.health(),
       advice: () => this.#engine.operations.advice(),
     }
     return dashboardRouter(source, options, this.#logger, this.#engine.clock)
+  }
+
+  /** One after the other: nobody waits for them, and each asks SQL several times. */
+  async #certificates(days: number): Promise<ActivityCertificate[]> {
+    const today = Math.floor(this.#engine.clock.now() / DAY_MS)
+    const certificates: ActivityCertificate[] = []
+    for (let day = today - days + 1; day <= today; day++) {
+      const text = new Date(day * DAY_MS).toISOString().slice(0, DAY_LENGTH)
+      certificates.push(await this.certificate(text))
+    }
+    return certificates
   }
 
   certificate(day: string): Promise<ActivityCertificate> {

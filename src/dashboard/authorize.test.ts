@@ -36,6 +36,7 @@ describe('with authorize', () => {
     for (const [answer, verdict] of [
       [true, 'allowed'],
       [false, 'refused'],
+      ['figures', 'figures'],
     ] as const) {
       assert.equal(await atGate(() => answer).verdictOn(stranger), verdict)
       assert.equal(await atGate(async () => answer).verdictOn(stranger), verdict)

@@ -10,8 +10,11 @@ import { describe } from '../visitors/guard.js'
 import type { Authorize } from './options.js'
 import { answerWithin } from '../support/shared.js'
 
-/** `not set up`: there is no `authorize`, and the request does not come from the machine itself. */
-export type Verdict = 'allowed' | 'refused' | 'not set up'
+/**
+ * `figures`: all but the operation. `not set up`: there is no `authorize`, and the request does not
+ * come from the machine itself.
+ */
+export type Verdict = 'allowed' | 'figures' | 'refused' | 'not set up'
 
 const TIMEOUT_MS = 10_000
 
@@ -48,6 +51,7 @@ export function gate(
     } catch (error) {
       return refuse(`threw ${describe(error)}`)
     }
+    if (answer === 'figures') return answer
     if (typeof answer !== 'boolean') return refuse(`returned ${describe(answer)}, not a boolean`)
     return answer ? 'allowed' : 'refused'
   }

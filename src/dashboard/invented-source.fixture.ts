@@ -140,6 +140,20 @@ export class InventedSource implements DashboardSource {
     return this.trouble
   }
 
+  async certificates(days: number) {
+    this.#ask(`certificates ${days}`)
+    return Array.from({ length: days }, (_, at) => {
+      const day = new Date(this.#now() - (days - 1 - at) * DAY_MS).toISOString().slice(0, 10)
+      const findings = at === 20 ? ['It differs by <b>3</b> rows.'] : []
+      const [closed, balanced] = [at < days - 1, findings.length === 0]
+      return { day, firstDay: '2026-01-01', closed, pageViews: 9, balanced, findings }
+    })
+  }
+
+  health() {
+    return { reasons: this.trouble === undefined ? [] : ['the database has failed for 9 s'] }
+  }
+
   async ledger() {
     this.#ask('ledger')
     return {

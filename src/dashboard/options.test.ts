@@ -7,11 +7,13 @@ test('without options nobody is authorized but developers, and there are no hits
     authorize: undefined,
     hits: [],
     mountPath: '',
+    shared: false,
   })
   assert.deepEqual(dashboardSettings({ authorize: undefined, hits: undefined }), {
     authorize: undefined,
     hits: [],
     mountPath: '',
+    shared: false,
   })
   assert.equal(dashboardSettings({ mountPath: '/admin' }).mountPath, '/admin')
   assert.throws(() => dashboardSettings({ mountPath: 'admin' }), /option "mountPath" is "admin"/)
@@ -21,6 +23,8 @@ const WRONG: [options: object, message: RegExp][] = [
   [{ authorize: true }, /option "authorize" is true; allowed: a function of the request/],
   [{ authorize: 'admin' }, /option "authorize" is "admin"/],
   [{ authorise: () => true }, /option "authorise" is a function; allowed: no such option/],
+  [{ shared: 1 }, /option "shared" is 1; allowed: false, or true without "authorize" and "hits"/],
+  [{ shared: true, authorize: () => true }, /option "shared" is true; allowed: false, or true/],
   [{ hits: {} }, /option "hits" is an object; allowed: an array of at most 20 hits/],
   [{ hits: [{ name: 'threads' }] }, /option "hits" is an array/],
   [{ hits: Array.from({ length: 21 }, () => ({ name: 'x', top: () => [] })) }, /at most 20/],

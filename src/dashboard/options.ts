@@ -6,9 +6,10 @@ import type { DashboardHits } from './source.js'
 /** Options of `dashboard()`. One that is `undefined` is one not given. */
 export interface DashboardOptions {
   /**
-   * Whether a request may see the dashboard: `true` or `false`, or a promise of one. Anything else,
-   * an error and a rejection refuse the request. Not given: only `NODE_ENV=development` on the
-   * machine itself may see it.
+   * Whether a request may see the dashboard: `true` or `false`, or a promise of one. `'figures'`:
+   * all but the operation, so no ledger, grid, servers or errors. Anything else, an error and a
+   * rejection refuse the request. Not given: only `NODE_ENV=development` on the machine itself may
+   * see it.
    *
    * @default nobody, but for a developer on the machine itself
    */
@@ -21,30 +22,43 @@ export interface DashboardOptions {
    * @default '', because Express takes it away
    */
   mountPath?: string | undefined
+  /**
+   * Shows everybody totals, and nothing else: page views and visitors. Not with `authorize` or
+   * `hits`.
+   * @default false
+   */
+  shared?: boolean | undefined
 }
 
 /** Says whether a request may see the dashboard. */
-export type Authorize = (req: Request) => boolean | Promise<boolean>
+export type Authorize = (req: Request) => boolean | 'figures' | Promise<boolean | 'figures'>
 
 export interface DashboardSettings {
   readonly authorize: Authorize | undefined
   readonly hits: readonly DashboardHits[]
   readonly mountPath: string
+  readonly shared: boolean
 }
 
 const MAX_HITS = 20
 
 /** @throws TypeError naming the option that is wrong, its value and what is allowed */
 export function dashboardSettings(options: DashboardOptions): DashboardSettings {
-  onlyKnown('dashboard', options, ['authorize', 'hits', 'mountPath'])
+  onlyKnown('dashboard', options, ['authorize', 'hits', 'mountPath', 'shared'])
+  const { shared = false } = options
+  const alone = options.authorize === undefined && options.hits === undefined
+  if (typeof shared !== 'boolean' || (shared && !alone)) {
+    throw wrongType('shared', shared, 'false, or true without "authorize" and "hits"')
+  }
   return {
     authorize: optionalFunction(
       'authorize',
       options.authorize,
-      'a function of the request that returns true or false, or a promise of one',
+      'a function of the request that returns true, false or "figures", or a promise of one',
     ),
     hits: hitsOf(options.hits),
     mountPath: mountPathOf(options.mountPath ?? ''),
+    shared,
   }
 }
 

@@ -36,7 +36,7 @@ interface Scene {
   readonly source: InventedSource
   readonly complaints: string[]
   /** Whether requests are authorized. */
-  allowed: boolean
+  allowed: boolean | 'figures'
   /** What the site's own login answers to those who are not signed in; `undefined`: they are. */
   login: 401 | 302 | undefined
 }
@@ -178,7 +178,11 @@ test('every panel is filled, under the strict policy', () =>
       /^All [\d,]+ views of today are in the database\. Checked \d\d seconds ago/,
     )
     await summary.click()
+    await shows(page.locator('#grid .watermark'), /^Watermark/)
     assert.equal(await page.locator('#grid tbody tr').count(), 11 + 1)
+    assert.equal(await page.locator('.strip li').count(), 30)
+    assert.equal(await page.locator('.strip .differs').count(), 1)
+    await shows(page.locator('#health'), /This process reaches .* It differs by <b>3<\/b> rows\./s)
     assert.equal(await page.locator('#grid tbody tr').first().locator('td').count(), 15)
     await shows(page.locator('#grid .watermark'), /^Watermark \d\d:\d\d:\d\d$/)
     assert.equal(await page.locator('#grid .drained').count(), 3)
@@ -451,7 +455,6 @@ test('a panel without figures says so, and the others do not mind', () =>
     async ({ page, source }) => {
       await shows(page.locator('#now .figure').nth(1), /^1,345 page views$/)
       await shows(page.locator('#now .tail'), /^No figures yet$/)
-      await shows(page.locator('#grid'), /^Grid\s+No figures yet$/)
       await shows(page.locator('#history .body'), /^No figures yet$/)
       await shows(card(page, 'page').locator('tbody tr'), /15,120/)
       await shows(page.locator('#operation > summary'), /^All [\d,]+ views of today/)
@@ -529,7 +532,7 @@ test('the line at the top says what is wrong, in words that stay while it is wro
     await page.route('**/now.json', (route) => route.abort())
     await pass(page, 60)
     await shows(status, /^The site does not answer: see whether it runs\./)
-    for (const panel of ['#now', '#grid', '#ledger']) {
+    for (const panel of ['#now', '#ledger']) {
       await shows(page.locator(`${panel} .old > .as-of`), OLD)
     }
     const said = (await page.evaluate('said')) as string[]
@@ -537,6 +540,19 @@ test('the line at the top says what is wrong, in words that stay while it is wro
       said.map((text) => text.split(/[ :]/).slice(0, 2).join(' ')),
       ['The database', 'Live', 'You are', 'Live', 'You are', 'Live', 'The site'],
     )
+  }))
+
+test('those who see figures see nothing of the operation', () =>
+  onStage({}, async (scene) => {
+    const { page, complaints } = scene
+    await filled(page)
+    assert(await page.locator('#operation').isVisible())
+    scene.allowed = 'figures'
+    await page.reload()
+    await filled(page)
+    assert.equal(await page.locator('#operation').isVisible(), false)
+    assert(await page.locator('#tops').isVisible())
+    assert.deepEqual(complaints, [])
   }))
 
 test('it asks every few seconds, less often while nothing comes, not in a hidden tab', () =>

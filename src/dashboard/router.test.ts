@@ -16,6 +16,7 @@ const DATA = [
   '/now.json',
   '/hits.json',
   '/figures.json',
+  '/operation.json',
   '/item.json?dimension=page&value=%2F',
   '/history.json',
   '/top.json?dimension=page',
@@ -108,13 +109,62 @@ for (const [name, express] of expresses) {
       const { body, headers } = await get('/now.json').expect(200)
       assert.equal(headers['cache-control'], 'no-store')
       assert.equal(body.name, 'forum')
-      assert.deepEqual(body.dimensions, source.dimensions)
       assert.equal(body.time, '2026-11-22T10:40:00.000Z')
       const overview = await source.overview()
       assert.deepEqual(body.overview, overview)
-      assert.deepEqual(body.live, await source.live(overview.asOf))
+      const live = await source.live(overview.asOf)
+      const layers = live.layers.map(({ start, pageViews }) => ({ start, pageViews }))
+      assert.deepEqual(body.live, { ...live, layers })
       assert.deepEqual(body.ledger, { asOf: body.time, ...(await source.ledger()) })
       assert.equal(body.trouble, null)
+    })
+
+    test('the operation has the cells, the days and the health', async () => {
+      const { get, source } = site()
+      const { body } = await get('/operation.json').expect(200)
+      assert.deepEqual(body.live, await source.live((await source.overview()).asOf))
+      assert.deepEqual(body.certificates, await source.certificates(30))
+      assert.deepEqual(body.reasons, [])
+      const asked = source.asked.length
+      source.trouble = 'The database does not answer: start it.'
+      const { body: again } = await get('/operation.json').expect(200)
+      assert.deepEqual(again.reasons, ['the database has failed for 9 s'])
+      assert.equal(source.asked.length, asked, 'all tabs share the certificates')
+    })
+
+    test("'figures' see figures and nothing of the operation", async () => {
+      const { get, source } = site({ authorize: () => 'figures', hits: [inventedHits('threads')] })
+      source.trouble = 'The database db.internal does not answer: start it.'
+      await get('/operation.json').expect(403)
+      const { body, text } = await get('/now.json').expect(200)
+      assert.deepEqual([body.sees, body.trouble, body.ledger], ['figures', null, null])
+      assert.doesNotMatch(text, /cells|internal/)
+      assert.deepEqual(source.asked.sort(), ['live', 'overview'])
+      source.staleSince = NOW - 60_000
+      const readable = [...DATA.filter((path) => path !== '/operation.json'), ...FILES, ...ASSETS]
+      for (const path of ['/', ...readable]) await get(path).expect(200)
+    })
+
+    test('a shared dashboard has totals for everybody, and nothing else', async () => {
+      const { get, source } = site({ shared: true })
+      const { body } = await get('/now.json').expect(200)
+      assert.deepEqual([body.sees, body.live, body.ledger], ['totals', null, null])
+      assert.equal(body.overview.figures.pageViews, 1_345)
+      const { body: figures } = await get('/figures.json').expect(200)
+      assert.deepEqual([figures.lists, figures.sums.figures.length], [[], 7])
+      assert.deepEqual((await get('/hits.json').expect(200)).body, [])
+      const of = 'dimension=page&value=%2F'
+      for (const path of ['/operation.json', `/item.json?${of}`, '/top.json?dimension=page']) {
+        await get(path).expect(403)
+      }
+      await get('/top.csv?dimension=page').expect(403)
+      for (const path of [`/history.json?${of}`, `/history.csv?${of}`]) await get(path).expect(400)
+      await get('/figures.json?dimension=page').expect(400)
+      await get('/history.csv').expect(200)
+      assert.deepEqual(
+        source.asked.filter((question) => /^(?:top|history of|ledger|certificates)/.test(question)),
+        [],
+      )
     })
 
     test('what fails is missing, and does not keep the rest; the log says why once', async () => {

@@ -2,25 +2,17 @@
  * The dashboard's routes. All but unknown paths ask {@link gate} first; what they answer is JSON
  * for the page, CSV for people, and the files of the page itself.
  */
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
-import {
-  sendJson,
-  sendTagged,
-  sendText,
-  sendUnavailable,
-  type Tagged,
-} from '../page-views/answers.js'
+import { sendJson, sendTagged } from '../page-views/answers.js'
 import type { Request } from '../page-views/express.js'
-import { type Handler, type Received, targetOf } from '../page-views/handler.js'
-import { type Answer, type Route, router } from '../page-views/router.js'
+import type { Handler, Received } from '../page-views/handler.js'
+import { type Route, router } from '../page-views/router.js'
 import { asset, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
-import { type Download, historyDownload, subjectDownload, topDownload } from './downloads.js'
+import { historyDownload, subjectDownload, topDownload } from './downloads.js'
 import { list, spanFigures } from './figures.js'
 import { setHeaders } from './headers.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
@@ -29,7 +21,8 @@ import { spanQuery } from './span.js'
 import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { answerWithin, shared } from '../support/shared.js'
-import type { DashboardSource } from './source.js'
+import { redirected, refuse, sendDownload, sendFigures, sendPanel } from './sending.js'
+import type { DashboardSource, Live } from './source.js'
 
 /** Longest wait for an answer of the source. Without one, the panel has no figures this time. */
 const TIMEOUT_MS = 10_000
@@ -39,9 +32,21 @@ const NOW_TIMEOUT_MS = 3_000
 const NOW_MS = 1_000
 const LEDGER_MS = 5_000
 const HITS_MS = 10_000
+const CERTIFICATES_MS = 60_000
+const CERTIFIED_DAYS = 30
 const HITS_SHOWN = 100
 /** Values of each dimension that the page begins with. */
 const LISTED = 10
+
+/** What a request may see: all, all but the operation, or totals. */
+type Sees = 'allowed' | 'figures' | 'totals'
+type Panel = (req: Received, res: ServerResponse, sees: Sees) => void | Promise<void>
+const OPERATION = ['/operation.json']
+const HIDDEN: Readonly<Record<Sees, readonly string[]>> = {
+  allowed: [],
+  figures: OPERATION,
+  totals: [...OPERATION, '/item.json', '/top.json', '/top.csv'],
+}
 
 /**
  * The dashboard of `source`, for any mount path.
@@ -98,7 +103,11 @@ export function dashboardRouter(
     ),
   )
 
-  const routes = new Map<string, Answer>()
+  const days = shared(clock, CERTIFICATES_MS, () =>
+    figures('certificates', () => source.certificates(CERTIFIED_DAYS)),
+  )
+
+  const routes = new Map<string, Panel>()
   for (const [path, file] of servedAssets()) {
     routes.set(path, (req, res) => {
       if (path === '/' && redirected(req, res)) return
@@ -106,30 +115,38 @@ export function dashboardRouter(
       sendTagged(res, file)
     })
   }
-  routes.set('/now.json', async (_req, res) => {
-    const [panels, books] = await Promise.all([now(), ledger()])
-    const shown = { ...panels, ledger: books }
+  routes.set('/now.json', async (_req, res, sees) => {
+    const all = sees === 'allowed'
+    const [{ overview, live }, books] = await Promise.all([now(), all ? ledger() : null])
+    const shown = { overview, live: live && withoutCells(live), ledger: books }
+    const trouble = all ? (source.advice() ?? troubleOf(shown)) : ageOf(overview)
     sendPanel(res, {
       name: source.name,
-      dimensions: source.dimensions,
+      sees,
       time: time(),
-      trouble: source.advice() ?? troubleOf(shown) ?? null,
+      trouble: trouble ?? null,
       ...shown,
+      ...(sees === 'totals' && { live: null }),
     })
   })
+  routes.set('/operation.json', async (_req, res) => {
+    const [{ live }, certificates] = await Promise.all([now(), days()])
+    sendPanel(res, { time: time(), live, certificates, reasons: source.health().reasons })
+  })
   routes.set('/hits.json', async (_req, res) => sendPanel(res, await hits()))
-  routes.set('/figures.json', async (req, res) => {
+  routes.set('/figures.json', async (req, res, sees) => {
+    const dimensions = sees === 'totals' ? [] : source.dimensions
     const at = clock.now()
     const { span, query } = spanQuery(req.url ?? '/', at, ['dimension'])
     const dimension = query.get('dimension')
     if (dimension !== null) {
-      const known = dimensionOf(dimension, source.dimensions)
+      const known = dimensionOf(dimension, dimensions)
       const asked = { dimension: known, n: MAX_VALUES, now: at }
       return sendPanel(res, { span, lists: [await list(source, span, asked, figures)] })
     }
     const [sums, ...lists] = await Promise.all([
       spanFigures(source, span, figures),
-      ...source.dimensions.map((one) =>
+      ...dimensions.map((one) =>
         list(source, span, { dimension: one, n: LISTED, now: at }, figures),
       ),
     ])
@@ -142,9 +159,9 @@ export function dashboardRouter(
     if (!subject) throw new QueryError('value', null, 'a value, with "dimension" or "hits"')
     sendPanel(res, await subjectFigures(source, subject, span, at, figures))
   })
-  routes.set('/history.json', async (req, res) => {
+  routes.set('/history.json', async (req, res, sees) => {
     const { query, range } = historyQuery(req.url ?? '/', clock.now())
-    const subject = subjectOf(query, source.dimensions, settings.hits)
+    const subject = subjectOf(query, sees === 'totals' ? [] : source.dimensions, settings.hits)
     const work = () =>
       subject
         ? subjectHistory(source, subject, range, clock.now())
@@ -155,60 +172,35 @@ export function dashboardRouter(
     const { dimension, ...range } = topQuery(req.url ?? '/', clock.now(), source.dimensions)
     sendFigures(res, await figures('top', () => source.top(dimension, range)))
   })
-  routes.set('/history.csv', (req, res) => {
+  routes.set('/history.csv', (req, res, sees) => {
     const { query, range } = historyQuery(req.url ?? '/', clock.now())
-    const subject = subjectOf(query, source.dimensions, settings.hits)
+    const subject = subjectOf(query, sees === 'totals' ? [] : source.dimensions, settings.hits)
     const download = subject
       ? subjectDownload(source.name, range, () =>
           subjectHistory(source, subject, range, clock.now()),
         )
       : historyDownload(source, range)
-    return sendDownload(req, res, download)
+    return sendDownload(req, res, download, figures, logger)
   })
   routes.set('/top.csv', (req, res) =>
     sendDownload(
       req,
       res,
       topDownload(source, topQuery(req.url ?? '/', clock.now(), source.dimensions)),
+      figures,
+      logger,
     ),
   )
 
-  /** Streams a file. The first piece decides between 200 and 503; a later failure cuts it off. */
-  async function sendDownload(
-    req: IncomingMessage,
-    res: ServerResponse,
-    download: Download,
-  ): Promise<void> {
-    const { fileName, text } = download
-    const first =
-      req.method === 'HEAD' ? { value: undefined } : await figures('csv', () => text.next())
-    if (!first) return sendFigures(res, null)
-    if (res.headersSent) return
-    setHeaders(res, 'no-store')
-    res.setHeader('Content-Disposition', `attachment; filename="${fileName}"`)
-    res.setHeader('Content-Type', 'text/csv; charset=utf-8')
-    res.statusCode = 200
-    if (first.value === undefined) return void res.end()
-    try {
-      await pipeline(Readable.from(continued(first.value, text)), res)
-    } catch (error) {
-      // The client has hung up, or the source has failed; the client sees a file that breaks off.
-      if (res.destroyed && isAbort(error)) return
-      logger.warn(
-        'dashboard csv',
-        `wide-cache: a download from the dashboard was cut off: ${messageOf(error)}`,
-      )
-    }
-  }
-
-  async function answer(path: string, panel: Answer, ...[req, res, next]: Parameters<Answer>) {
+  async function answer(path: string, panel: Panel, req: Received, res: ServerResponse) {
     // Typed as Express's for the site's own function.
-    const verdict = await verdictOn(req as Request)
+    const verdict = settings.shared ? 'totals' : await verdictOn(req as Request)
     // A timeout of the site's own may have answered meanwhile.
     if (res.headersSent) return
-    if (verdict !== 'allowed') return refuse(res, path, verdict === 'refused' ? refused : notSetUp)
+    if (verdict === 'not set up') return refuse(res, path, notSetUp)
+    if (verdict === 'refused' || HIDDEN[verdict].includes(path)) return refuse(res, path, refused)
     try {
-      await panel(req, res, next)
+      await panel(req, res, verdict)
     } catch (error) {
       if (!(error instanceof QueryError)) throw error
       // A query is checked before anything is awaited, so nothing has been sent yet.
@@ -223,10 +215,19 @@ export function dashboardRouter(
     new Map<string, Route>(
       Array.from(routes, ([path, panel]) => [
         path,
-        { GET: (...asked) => answer(path, panel, ...asked) },
+        { GET: (req, res) => answer(path, panel, req, res) },
       ]),
     ),
   )
+}
+
+/** The tail without what is of interest to the operation only. */
+function withoutCells({ layers, ...live }: Live) {
+  return { ...live, layers: layers.map(({ start, pageViews }) => ({ start, pageViews })) }
+}
+
+function ageOf(overview: { readonly stale: boolean } | null): string | undefined {
+  return overview?.stale ? 'The figures are older than they should be.' : undefined
 }
 
 /** What is wrong with figures for which the source gives no reason, and what to do. */
@@ -245,51 +246,4 @@ function troubleOf({
     'The figures are older than they should be: see whether a collector runs and can write to ' +
     "the database, and whether the database's clock is right."
   )
-}
-
-/**
- * Redirects the mount path to itself with a slash, because the page names its files relatively. The
- * target is relative, too: a proxy may have taken a part of the path away.
- */
-function redirected(req: Received, res: ServerResponse): boolean {
-  const [path = '', query] = targetOf(req).split(/\?(.*)/s)
-  if (path.endsWith('/')) return false
-  setHeaders(res, 'no-store')
-  const last = path.slice(path.lastIndexOf('/') + 1)
-  const target = `./${last}/${query === undefined ? '' : `?${query}`}`
-  // What a header cannot hold, though a client may have sent it.
-  res.setHeader('Location', target.replace(/[^!-~]/g, encodeURIComponent))
-  sendText(res, 'text/plain; charset=utf-8', 'The page is at the path with a slash.', 302)
-  return true
-}
-
-function refuse(res: ServerResponse, path: string, page: Tagged): void {
-  setHeaders(res, 'no-store')
-  if (path === '/') sendText(res, page.type, page.body, 403)
-  else sendJson(res, { error: 'This request may not see the dashboard' }, 403)
-}
-
-function sendPanel(res: ServerResponse, value: unknown): void {
-  if (res.headersSent) return
-  setHeaders(res, 'no-store')
-  sendJson(res, value)
-}
-
-function sendFigures(res: ServerResponse, value: unknown): void {
-  if (value !== null) return sendPanel(res, value)
-  if (res.headersSent) return
-  setHeaders(res, 'no-store')
-  sendUnavailable(res, 'There are no figures at the moment')
-}
-
-async function* continued(
-  first: string,
-  rest: AsyncGenerator<string, void, undefined>,
-): AsyncGenerator<string, void, undefined> {
-  yield first
-  yield* rest
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }

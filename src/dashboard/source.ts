@@ -19,6 +19,10 @@ export interface DashboardSource {
   /** The most viewed values; `null` for visits without a value. */
   top(dimension: string, range: Range & { readonly n: number }): Promise<Dated<readonly Ranked[]>>
   ledger(): Promise<LedgerReport>
+  /** Certificates of the last days, the oldest first. */
+  certificates(days: number): Promise<readonly Certificate[]>
+  /** Problems of this process and its servers, a sentence each. */
+  health(): { readonly reasons: readonly string[] }
   /** One sentence: what is wrong with this process or its servers, and what to do. */
   advice(): string | undefined
 }
@@ -36,6 +40,18 @@ export interface Dated<Figures> {
 export interface Range {
   readonly from: number
   readonly to: number
+}
+
+/** Whether the figures of a UTC day agree with the ledger. */
+export interface Certificate {
+  readonly day: string
+  /** The oldest day with page views. */
+  readonly firstDay: string | null
+  readonly closed: boolean
+  readonly pageViews: number
+  readonly balanced: boolean
+  /** What differs, a sentence each. */
+  readonly findings: readonly string[]
 }
 
 /** A range of the history of a value. */
@@ -111,9 +127,23 @@ export interface DashboardHits {
   readonly name: string
   /** The `n` most viewed items, the first with the most. */
   top(n: number): Promise<readonly (readonly [item: string, hits: number])[]>
-  /** The hits of an item in each hour or UTC day; `null`: not known. */
+  /** The hits of an item in each hour or UTC day. */
   history(
     item: string,
-    range: Range & { readonly by: Period },
-  ): Promise<readonly { readonly start: string; readonly hits: number | null }[]>
+    range: {
+      /** Start of the first one, in milliseconds since the Unix epoch. */
+      readonly from: number
+      /** End of the last one. */
+      readonly to: number
+      /** Hours, or days in UTC. */
+      readonly by: Period
+    },
+  ): Promise<
+    readonly {
+      /** Start of the hour or day, in ISO 8601. */
+      readonly start: string
+      /** Hits of the period; `null`: not known. */
+      readonly hits: number | null
+    }[]
+  >
 }

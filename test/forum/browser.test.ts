@@ -190,6 +190,11 @@ test('each panel of the dashboard is filled from the activity', async () => {
   }
   for (const entry of Object.entries(VALUES)) await eventually(entry.join(), () => isKnown(entry))
 
+  await eventually('hits', async () => {
+    const lists = await (await fetch(`${forum.origin}/admin/activity/hits.json`)).text()
+    return /"items":\[\[/.test(lists)
+  })
+
   const { page, complaints } = await open('/admin/activity')
   const shown = (panel: string, text: string | RegExp) =>
     page.locator(panel).getByText(text).first().waitFor()

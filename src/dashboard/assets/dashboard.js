@@ -1,20 +1,20 @@
 /** Puts the panels together, and asks for their figures. */
 import { begin, item, onChange, query, range } from './choice.js'
 import { byId } from './dom.js'
-import { gridPanel } from './grid.js'
 import { historyPanel, itemPanel } from './history.js'
 import { hitsPanel } from './hits.js'
 import { ledgerPanel } from './ledger.js'
 import { listsPanel } from './lists.js'
 import { nowPanel } from './now.js'
 import { AnswerError, json, poll } from './poll.js'
-import { sentence } from './operation.js'
+import { operationPanel, sentence } from './operation.js'
 
 const NOW_MS = 5_000
 const FIGURES_MS = 60_000
+const HITS_MS = 30_000
 
 /** Panels that the same answer fills, so that their figures are of one moment. */
-const panels = [nowPanel(), sentence(), gridPanel(), ledgerPanel()]
+const panels = [nowPanel(), sentence(), ledgerPanel()]
 const [past, one, lists] = [historyPanel(), itemPanel(), listsPanel()]
 
 /** @type {import('./now.js').Answer} */
@@ -43,7 +43,9 @@ const ofItem = poll(FIGURES_MS, async () => {
   if (item()['value'] === undefined) return
   await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
 })
-poll(FIGURES_MS, hitsPanel())
+poll(HITS_MS, hitsPanel())
+const operation = poll(NOW_MS, operationPanel())
+byId('operation').addEventListener('toggle', operation.again)
 let shownRange = JSON.stringify(range())
 onChange(() => {
   one.begin()
@@ -57,6 +59,7 @@ async function loadNow() {
   const isNamed = answer.name !== 'activity'
   byId('name').textContent = isNamed ? answer.name : ''
   document.title = isNamed ? `${answer.name} – Activity` : 'Activity'
+  byId('main').dataset['sees'] = answer.sees
   say(answer.trouble)
   for (const show of panels) show(answer)
 }

@@ -8,7 +8,8 @@ import { Panel } from './panel.js'
 
 /** More columns are shown in groups: a cell of the picture is then several of the grid. */
 const MAX_COLUMNS = 60
-const SHADES = 5
+/** Frames from which a cell has the next shade: always the same, so that days can be compared. */
+const SHADES = [1, 2, 5, 10, 20]
 
 /** @typedef {{ frames: number, bytes: number }} Cell */
 /** @typedef {{ start: string, pageViews: number, cells: readonly Cell[] }} Layer */
@@ -39,13 +40,22 @@ export function gridPanel() {
   /** @type {Map<string, HTMLTableRowElement>} */
   const rows = new Map()
   let width = -1
-  let tallest = 0
 
+  const legend = html(
+    'p',
+    { class: 'sub heat key' },
+    'Frames in a cell: ',
+    ...SHADES.flatMap((least, at) => [
+      html('i', { class: `shade-${at + 1}` }),
+      ` ${least}${at === SHADES.length - 1 ? ' and more' : ''} `,
+    ]),
+  )
   const explained = html(
     'p',
     { class: 'sub' },
-    'Processes append frames to a random cell of the newest layer. The collector takes the ' +
-      'oldest layers to the database and empties them; the watermark is how far it has come.',
+    'A frame is a packet of page views. Processes append frames to a random cell of the newest ' +
+      'layer, a row of cells for some seconds. The collector takes the oldest layers to the ' +
+      'database and empties them; the watermark is how far it has come.',
   )
 
   /** @param {{ time: string, live: Live | null }} answer */
@@ -60,10 +70,7 @@ export function gridPanel() {
       `${counted(add(cells, 'frames'), 'frame')}, ${size(add(cells, 'bytes'))} in ` +
       `${counted(live.layers.length, 'layer')} of ${counted(live.layerSeconds, 'second')}.` +
       (live.sampled ? ' Only some columns were read.' : '')
-    panel.show([sum, frame, explained], { asOf: time })
-    // The rows come and go; the panels below stay where they are.
-    tallest = Math.max(tallest, heat.offsetHeight)
-    frame.style.minBlockSize = `${tallest}px`
+    panel.show([sum, frame, legend, explained], { asOf: time })
   }
 
   /** @param {number} columns */
@@ -90,7 +97,6 @@ export function gridPanel() {
    * @param {number} layerMs
    */
   function draw(layers, watermark, layerMs) {
-    const most = Math.max(1, ...layers.flatMap(({ cells }) => cells.map(({ frames }) => frames)))
     const kept = new Set(layers.map(({ start }) => start))
     for (const [start, row] of rows) {
       if (kept.has(start)) continue
@@ -102,7 +108,7 @@ export function gridPanel() {
     for (const layer of newestFirst) {
       const row = rows.get(layer.start) ?? newRow(layer.start)
       row.classList.toggle('drained', drained.includes(layer))
-      layer.cells.forEach((cell, at) => shade(row.cells[at + 1], cell, most))
+      layer.cells.forEach((cell, at) => shade(row.cells[at + 1], cell))
     }
     line.replaceChildren(
       html(
@@ -146,12 +152,11 @@ export function gridPanel() {
 /**
  * @param {HTMLTableCellElement | undefined} td
  * @param {Cell} cell
- * @param {number} most
  */
-function shade(td, { frames, bytes }, most) {
+function shade(td, { frames, bytes }) {
   if (!td) return
   const text = frames === 0 ? '' : `${counted(frames, 'frame')}, ${size(bytes)}`
-  td.className = `shade-${frames === 0 ? 0 : Math.ceil((SHADES * frames) / most)}`
+  td.className = `shade-${SHADES.filter((least) => least <= frames).length}`
   if (td.title === text) return
   td.title = text
   td.replaceChildren(html('span', { class: 'hidden' }, text))

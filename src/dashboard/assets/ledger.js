@@ -21,6 +21,14 @@ export function ledgerPanel() {
   const verdict = html('p', { class: 'sub' })
   const caption = html('caption', { class: 'hidden' }, 'What became of all rows')
   const books = html('table', { class: 'plain books' }, caption, rows)
+  const retry = html(
+    'p',
+    { hidden: true },
+    'To see why the database refused them, and to try again: ',
+    html('code', {}, 'npx wide-cache quarantine list'),
+    ', ',
+    html('code', {}, 'npx wide-cache quarantine retry all'),
+  )
   let shown = ''
   const booksPart = html('div')
   const booksPanel = new Panel(booksPart)
@@ -50,7 +58,8 @@ export function ledgerPanel() {
 
   /** @param {Record<string, number> & { asOf: any }} answer */
   function showBooks({ asOf, ...ledger }) {
-    booksPanel.show([books, verdict], { asOf })
+    retry.hidden = !ledger['quarantined']
+    booksPanel.show([books, verdict, retry], { asOf })
     // What is read or selected there stays, as long as nothing changes.
     const key = JSON.stringify(ledger)
     if (key === shown) return

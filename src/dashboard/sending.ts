@@ -1,0 +1,87 @@
+/** Sends what the routes of the dashboard answer with. */
+import { Readable } from 'node:stream'
+import { pipeline } from 'node:stream/promises'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { messageOf } from '../support/errors.js'
+import type { BurstLogger } from '../support/logger.js'
+import { sendJson, sendText, sendUnavailable, type Tagged } from '../page-views/answers.js'
+import { type Received, targetOf } from '../page-views/handler.js'
+import type { Download } from './downloads.js'
+import type { Read } from './figures.js'
+import { setHeaders } from './headers.js'
+
+/** Streams a file. The first piece decides between 200 and 503; a later failure cuts it off. */
+export async function sendDownload(
+  req: IncomingMessage,
+  res: ServerResponse,
+  download: Download,
+  read: Read,
+  logger: BurstLogger,
+): Promise<void> {
+  const { fileName, text } = download
+  const first = req.method === 'HEAD' ? { value: undefined } : await read('csv', () => text.next())
+  if (!first) return sendFigures(res, null)
+  if (res.headersSent) return
+  setHeaders(res, 'no-store')
+  res.setHeader('Content-Disposition', `attachment; filename="${fileName}"`)
+  res.setHeader('Content-Type', 'text/csv; charset=utf-8')
+  res.statusCode = 200
+  if (first.value === undefined) return void res.end()
+  try {
+    await pipeline(Readable.from(continued(first.value, text)), res)
+  } catch (error) {
+    // The client has hung up, or the source has failed; the client sees a file that breaks off.
+    if (res.destroyed && isAbort(error)) return
+    logger.warn(
+      'dashboard csv',
+      `wide-cache: a download from the dashboard was cut off: ${messageOf(error)}`,
+    )
+  }
+}
+
+/**
+ * Redirects the mount path to itself with a slash, because the page names its files relatively. The
+ * target is relative, too: a proxy may have taken a part of the path away.
+ */
+export function redirected(req: Received, res: ServerResponse): boolean {
+  const [path = '', query] = targetOf(req).split(/\?(.*)/s)
+  if (path.endsWith('/')) return false
+  setHeaders(res, 'no-store')
+  const last = path.slice(path.lastIndexOf('/') + 1)
+  const target = `./${last}/${query === undefined ? '' : `?${query}`}`
+  // What a header cannot hold, though a client may have sent it.
+  res.setHeader('Location', target.replace(/[^!-~]/g, encodeURIComponent))
+  sendText(res, 'text/plain; charset=utf-8', 'The page is at the path with a slash.', 302)
+  return true
+}
+
+export function refuse(res: ServerResponse, path: string, page: Tagged): void {
+  setHeaders(res, 'no-store')
+  if (path === '/') sendText(res, page.type, page.body, 403)
+  else sendJson(res, { error: 'This request may not see the dashboard' }, 403)
+}
+
+export function sendPanel(res: ServerResponse, value: unknown): void {
+  if (res.headersSent) return
+  setHeaders(res, 'no-store')
+  sendJson(res, value)
+}
+
+export function sendFigures(res: ServerResponse, value: unknown): void {
+  if (value !== null) return sendPanel(res, value)
+  if (res.headersSent) return
+  setHeaders(res, 'no-store')
+  sendUnavailable(res, 'There are no figures at the moment')
+}
+
+async function* continued(
+  first: string,
+  rest: AsyncGenerator<string, void, undefined>,
+): AsyncGenerator<string, void, undefined> {
+  yield first
+  yield* rest
+}
+
+function isAbort(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
+}
