@@ -1,4 +1,4 @@
-/** The files of the page, read once. They are served as they are: nothing is built into them. */
+/** The files of the page, read once. They are served as they are, but for comments. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Tagged, tagged } from '../page-views/answers.js'
 import { packageFile } from '../support/package-file.js'
@@ -14,6 +14,9 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
+/** Comments that have their lines to themselves: more than a quarter of all. */
+const COMMENTS = /^ *\/\*[^]*?\*\/\n/gm
+
 /** Files of the page, by the path below the mount point. */
 export function servedAssets(): ReadonlyMap<string, Tagged> {
   const files = readdirSync(packageFile(FOLDER)).filter((file) => /\.(?:css|js|svg)$/.test(file))
@@ -26,6 +29,7 @@ export function servedAssets(): ReadonlyMap<string, Tagged> {
 /** A file beside the page. */
 export function asset(file: string): Tagged {
   const body = readFileSync(packageFile(`${FOLDER}/${file}`), 'utf8')
+  const sent = body.replace(COMMENTS, '')
   const type = TYPES[file.slice(file.lastIndexOf('.') + 1)]
-  return tagged(body, type ?? 'text/plain; charset=utf-8')
+  return tagged(sent, type ?? 'text/plain; charset=utf-8')
 }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import express from 'express'
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page, Response } from 'playwright-core'
 import { startBrowser } from '../../test/servers/browser.js'
 import { complaintsOf } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -35,6 +35,8 @@ interface Scene {
   readonly page: Page
   readonly source: InventedSource
   readonly complaints: string[]
+  /** All that has arrived. */
+  readonly responses: readonly Response[]
   /** Whether requests are authorized. */
   allowed: boolean | 'figures'
   /** What the site's own login answers to those who are not signed in; `undefined`: they are. */
@@ -79,10 +81,13 @@ async function onStage(
     ...settings,
   })
   const page = await context.newPage()
+  const responses: Response[] = []
+  page.on('response', (response) => responses.push(response))
   const scene: Scene = {
     page,
     source,
     complaints: complaintsOf(page),
+    responses,
     allowed: true,
     login: undefined,
   }
@@ -457,7 +462,9 @@ test('a panel without figures says so, and the others do not mind', () =>
       await shows(page.locator('#now .tail'), /^No figures yet$/)
       await shows(page.locator('#history .body'), /^No figures yet$/)
       await shows(card(page, 'page').locator('tbody tr'), /15,120/)
+      await page.locator('#operation > summary').click()
       await shows(page.locator('#operation > summary'), /^All [\d,]+ views of today/)
+      await shows(page.locator('#ledger'), /The ledger balances/)
 
       source.failing.clear()
       source.failing.add('overview')
@@ -494,6 +501,7 @@ test('what is old is marked, and what is new keeps scroll, focus and open tables
     assert.equal(await page.locator(':focus').textContent(), 'France')
     assert.equal(await page.locator('.old').count(), 0)
 
+    await page.locator('#operation > summary').click()
     source.staleSince = BEGIN - DAY_MS
     await pass(page, 80)
     await shows(page.locator('#status'), /^The figures are older than they should be: see whether/)
@@ -512,6 +520,8 @@ test('the line at the top says what is wrong, in words that stay while it is wro
       const line = document.getElementById('status')
       new MutationObserver(() => said.push(line.textContent)).observe(line, { childList: true })
     }`)
+    await page.locator('#operation > summary').click()
+    await shows(page.locator('#ledger'), /The ledger balances/)
     source.trouble = 'The database does not answer: start it.'
     await pass(page, 30)
     await shows(status, /^The database does not answer: start it\.$/)
@@ -540,6 +550,18 @@ test('the line at the top says what is wrong, in words that stay while it is wro
       said.map((text) => text.split(/[ :]/).slice(0, 2).join(' ')),
       ['The database', 'Live', 'You are', 'Live', 'You are', 'Live', 'The site'],
     )
+  }))
+
+test('the first view is one round of requests, and less than 60 kB', () =>
+  onStage({}, async ({ page, responses }) => {
+    await filled(page)
+    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-1900$/)
+    const arrived = responses.filter((response) => response.status() === 200)
+    const data = arrived.flatMap((response) => /[a-z]+(?=\.json)/.exec(response.url()) ?? [])
+    assert.deepEqual(data.sort(), ['figures', 'hits', 'now'])
+    const sizes = await Promise.all(arrived.map(async (one) => (await one.body()).length))
+    const bytes = sizes.reduce((sum, size) => sum + size, 0)
+    assert(bytes > 40_000 && bytes < 60_000, `${bytes} bytes`)
   }))
 
 test('those who see figures see nothing of the operation', () =>

@@ -3,18 +3,17 @@ import { begin, item, onChange, query, range } from './choice.js'
 import { byId } from './dom.js'
 import { historyPanel, itemPanel } from './history.js'
 import { hitsPanel } from './hits.js'
-import { ledgerPanel } from './ledger.js'
 import { listsPanel } from './lists.js'
 import { nowPanel } from './now.js'
 import { AnswerError, json, poll } from './poll.js'
-import { operationPanel, sentence } from './operation.js'
+import { sentence } from './sentence.js'
 
 const NOW_MS = 5_000
 const FIGURES_MS = 60_000
 const HITS_MS = 30_000
 
 /** Panels that the same answer fills, so that their figures are of one moment. */
-const panels = [nowPanel(), sentence(), ledgerPanel()]
+const panels = [nowPanel(), sentence()]
 const [past, one, lists] = [historyPanel(), itemPanel(), listsPanel()]
 
 /** @type {import('./now.js').Answer} */
@@ -22,7 +21,7 @@ const NOTHING = { time: '', trouble: null, overview: null, live: null, ledger: n
 
 begin()
 one.begin()
-poll(NOW_MS, loadNow, (error) => {
+const now = poll(NOW_MS, loadNow, (error) => {
   say(failure(error))
   for (const show of panels) show(NOTHING)
 })
@@ -44,7 +43,7 @@ const ofItem = poll(FIGURES_MS, async () => {
   await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
 })
 poll(HITS_MS, hitsPanel())
-const operation = poll(NOW_MS, operationPanel())
+const operation = poll(NOW_MS, loadOperation)
 byId('operation').addEventListener('toggle', operation.again)
 let shownRange = JSON.stringify(range())
 onChange(() => {
@@ -53,6 +52,21 @@ onChange(() => {
   if (JSON.stringify(range()) !== shownRange) figures.again()
   shownRange = JSON.stringify(range())
 })
+
+/** @type {(() => Promise<void>) | undefined} */
+let showOperation
+
+/** Loads its scripts with its figures, when somebody opens it. */
+async function loadOperation() {
+  if (!(/** @type {HTMLDetailsElement} */ (byId('operation')).open)) return
+  if (!showOperation) {
+    const { ledgerPanel, operationPanel } = await import('./operation.js')
+    panels.push(ledgerPanel())
+    showOperation = operationPanel()
+    now.again()
+  }
+  await showOperation()
+}
 
 async function loadNow() {
   const answer = await json('now.json')

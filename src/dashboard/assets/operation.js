@@ -1,6 +1,6 @@
-/** What the operation of the site is folded under: one sentence that its owner understands. */
-import { byId, html } from './dom.js'
-import { about, counted, utcDay } from './format.js'
+/** The operation of the site: what is asked for only while somebody looks at it. */
+import { html } from './dom.js'
+import { utcDay } from './format.js'
 import { gridPanel } from './grid.js'
 import { Panel } from './panel.js'
 import { json } from './poll.js'
@@ -15,28 +15,6 @@ import { json } from './poll.js'
  * @property {readonly string[]} findings
  */
 
-export function sentence() {
-  const summary = /** @type {HTMLElement} */ (byId('operation').querySelector('summary'))
-
-  /** @param {import('./now.js').Answer} answer */
-  return function update({ time, overview, ledger }) {
-    if (!overview || !ledger) {
-      summary.textContent =
-        'Operation: it is not known at the moment whether all views are counted.'
-      return
-    }
-    const { today } = overview.figures
-    const counts = ['quarantined', 'dropped', 'lost', 'owed'].map((key) => ledger[key] ?? 0)
-    const missing = counts.reduce((sum, count) => sum + count, 0)
-    const checked = Math.max(0, Date.parse(time) - Date.parse(overview.asOf)) / 1_000
-    summary.textContent =
-      `${missing === 0 && today > 1 ? 'All ' : ''}${counted(today, 'view')} of today ` +
-      `${today === 1 ? 'is' : 'are'} in the database. ` +
-      (missing === 0 ? '' : `Of all time, ${counted(missing, 'row')} did not come there. `) +
-      `Checked ${about(checked)} ago.`
-  }
-}
-
 /**
  * @typedef {object} Answer
  * @property {string} time
@@ -45,7 +23,8 @@ export function sentence() {
  * @property {string[]} reasons
  */
 
-/** What is asked for only while somebody looks at it. */
+export { ledgerPanel } from './ledger.js'
+
 export function operationPanel() {
   const grid = gridPanel()
   const panel = new Panel('health')
@@ -56,7 +35,6 @@ export function operationPanel() {
   let shown = ''
 
   return async function load() {
-    if (!(/** @type {HTMLDetailsElement} */ (byId('operation')).open)) return
     /** @type {Answer} */
     let answer
     try {

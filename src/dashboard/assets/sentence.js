@@ -1,0 +1,25 @@
+/** What the operation of the site is folded under: one sentence that its owner understands. */
+import { byId } from './dom.js'
+import { about, counted } from './format.js'
+
+export function sentence() {
+  const summary = /** @type {HTMLElement} */ (byId('operation').querySelector('summary'))
+
+  /** @param {import('./now.js').Answer} answer */
+  return function update({ time, overview, ledger }) {
+    if (!overview || !ledger) {
+      summary.textContent =
+        'Operation: it is not known at the moment whether all views are counted.'
+      return
+    }
+    const { today } = overview.figures
+    const counts = ['quarantined', 'dropped', 'lost', 'owed'].map((key) => ledger[key] ?? 0)
+    const missing = counts.reduce((sum, count) => sum + count, 0)
+    const checked = Math.max(0, Date.parse(time) - Date.parse(overview.asOf)) / 1_000
+    summary.textContent =
+      `${missing === 0 && today > 1 ? 'All ' : ''}${counted(today, 'view')} of today ` +
+      `${today === 1 ? 'is' : 'are'} in the database. ` +
+      (missing === 0 ? '' : `Of all time, ${counted(missing, 'row')} did not come there. `) +
+      `Checked ${about(checked)} ago.`
+  }
+}
