@@ -1,7 +1,7 @@
 /**
- * Takes pictures of the dashboard in each outage, light and dark, on a desktop and a phone:
- * `npm run screenshot:outages -- /tmp/outages`. The servers are real, and so are their outages.
- * Fails if the line at the top does not say what is wrong.
+ * Takes pictures of the dashboard in each state and outage, light and dark, on a desktop and a
+ * phone: `npm run screenshot:outages -- /tmp/outages`. The servers are real, and so are their
+ * outages. Fails if the line at the top does not say what is wrong.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -48,7 +48,7 @@ app.use((_req, res, next) => (login === undefined ? next() : void res.sendStatus
 
 /** Activities of sites that differ, on the same servers. */
 const activities = new Map<string, SiteActivity>()
-function site(name: string, options: { collect?: false } = {}, aheadMs = 0): void {
+function site(name: string, options: { collect?: false } = {}, aheadMs = 0, visits = 800): void {
   const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
   const activity = new SiteActivity(
     activitySettings({
@@ -62,7 +62,7 @@ function site(name: string, options: { collect?: false } = {}, aheadMs = 0): voi
     }),
     { ...systemEnvironment, clock },
   )
-  for (let i = 0; i < 800; i++) {
+  for (let i = 0; i < visits; i++) {
     const at = systemClock.now() - Math.floor(20 * HOUR_MS * Math.random())
     activity.record({ visitor: i % 300, page: `/threads/${i % 7}`, at })
   }
@@ -71,9 +71,11 @@ function site(name: string, options: { collect?: false } = {}, aheadMs = 0): voi
 }
 
 site('site')
+site('empty', {}, 0, 0)
 site('uncollected', { collect: false })
 site('ahead', {}, 30_000)
 site('jumped')
+app.use('/shared', activities.get('site')!.dashboard({ shared: true }))
 for (const activity of activities.values()) {
   await activity.flush()
   await activity.drain({ all: true })
@@ -82,7 +84,7 @@ let visits = 0
 const visiting = setInterval(() => {
   visits++
   const visit = { visitor: visits % 500, page: `/threads/${visits % 7}` }
-  for (const activity of activities.values()) activity.record(visit)
+  for (const [name, activity] of activities) if (name !== 'empty') activity.record(visit)
 }, VISIT_MS)
 
 const server = app.listen(0)
@@ -150,9 +152,30 @@ const OUTAGES: readonly Outage[] = [
   },
 ]
 
+/** States without outages: the query of the address, the site, and the direction of the page. */
+const STATES: readonly (readonly [name: string, query: string, of?: string, dir?: 'rtl'])[] = [
+  ['empty', '', 'empty'],
+  ['a-day-old', ''],
+  ['today', '?range=today'],
+  ['a-year', '?range=12m'],
+  ['a-value', '?range=today&dimension=page&value=%2Fthreads%2F1'],
+  ['right-to-left', '', 'site', 'rtl'],
+  ['shared', '', 'shared'],
+]
+
 try {
+  for (const [name, query, of = 'site', dir = 'ltr'] of STATES) {
+    const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'Etc/UTC' })
+    await page.goto(`http://127.0.0.1:${port}/${of}${query}`)
+    await page.locator('#history rect').first().waitFor({ state: 'attached' })
+    await page.evaluate(`document.documentElement.dir = '${dir}'`)
+    await take(page, name)
+    await page.close()
+  }
   const pages = new Map<string, Page>()
-  for (const name of activities.keys()) pages.set(name, await open(browser, name))
+  for (const name of activities.keys()) {
+    if (name !== 'empty') pages.set(name, await open(browser, name))
+  }
   for (const { name, of = 'site', status, begin, end } of OUTAGES) {
     const page = pages.get(of)!
     await begin()
