@@ -7,6 +7,6 @@ export const ALL_VARIABLE = 'WIDE_CACHE_TEST_ALL'
 export const ALL = process.env[ALL_VARIABLE] === '1'
 
 /** `few` in `npm test`, `many` in `npm run test:all`. */
-export function fewOrMany(few: number, many: number): number {
+export function fewOrMany<T>(few: T, many: T): T {
   return ALL ? many : few
 }

@@ -7,6 +7,7 @@ import { INTERRUPT_BUDGET } from '../../scripts/typescript/exec-argv.js'
 import { openDatabase } from '../../src/database/open.js'
 import { BROWSER } from '../../src/support/http.fixture.js'
 import { removeFolder } from '../servers/process.js'
+import { fewOrMany } from '../scale.js'
 import { withoutSlowness } from '../slow-machine.js'
 import { type Block, chainOf, sourceOf, textOf } from './blocks.js'
 import { embedded, namesServers, onServers, type Place } from './places.js'
@@ -22,9 +23,8 @@ export type Visit = (origin: string) => Promise<void>
 
 /** Returns the places where a block runs. One that names its servers runs on these only. */
 export function placesOf(block: Block): ('memory and SQLite' | 'memcached and MariaDB')[] {
-  return namesServers(textOf(chainOf(block)))
-    ? ['memcached and MariaDB']
-    : ['memory and SQLite', 'memcached and MariaDB']
+  if (namesServers(textOf(chainOf(block)))) return ['memcached and MariaDB']
+  return fewOrMany(['memory and SQLite'], ['memory and SQLite', 'memcached and MariaDB'])
 }
 
 /**
