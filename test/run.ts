@@ -64,7 +64,7 @@ if (files.length === 0) {
   process.exit(1)
 }
 try {
-  ensureBinaries(['memcached', 'mariadb', 'redis', 'faketime', 'chromium'])
+  ensureBinaries(['memcached', 'mariadb', 'redis', 'faketime', 'chromiumShell', 'chromium'])
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exit(1)

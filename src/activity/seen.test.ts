@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
 import express, { type Express } from 'express'
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core'
-import { startBrowser } from '../../test/servers/browser.js'
+import { startBrowser, startWholeBrowser } from '../../test/servers/browser.js'
 import { inPlainBrowser } from '../../test/servers/plain-browser.js'
 import { complaintsOf } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -25,14 +25,18 @@ const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.
 const AS_A_VISITOR = [`--user-agent=${BROWSER}`]
 
 let browser: Browser
+let withTabs: Browser
 before(async () => {
-  browser = await startBrowser({
-    args: AS_A_VISITOR,
-    // Playwright switches the cache of left pages off.
-    ignoreDefaultArgs: ['--disable-back-forward-cache'],
-  })
+  ;[browser, withTabs] = await Promise.all([
+    startBrowser({
+      args: AS_A_VISITOR,
+      // Playwright switches the cache of left pages off.
+      ignoreDefaultArgs: ['--disable-back-forward-cache'],
+    }),
+    startWholeBrowser({ args: AS_A_VISITOR }),
+  ])
 })
-after(() => browser.close())
+after(() => Promise.all([browser.close(), withTabs.close()]))
 
 interface Viewed {
   readonly page: string
@@ -368,7 +372,7 @@ function showing(...states: ('hidden' | 'visible')[]) {
 
 /** Has a window with two tabs. Playwright keeps each tab of its own in front. */
 async function twoTabs(site: Site, play: () => Promise<void>): Promise<void> {
-  const session = await browser.newBrowserCDPSession()
+  const session = await withTabs.newBrowserCDPSession()
   const { browserContextId } = await session.send('Target.createBrowserContext')
   const opened = async (url: string, background: boolean) => {
     const options = { url, browserContextId, background }
