@@ -67,17 +67,6 @@ const DOES: { readonly [what: string]: () => Promise<void> } = {
     for (const row of rowsOf(1, 0, 100)) rows.append(row)
   },
 
-  /** A page view, a hit or rows, by `argv[4]`. */
-  async one() {
-    const what = process.argv[4]
-    if (what === 'page view') createActivity(grid).record({ visitor: 'a', page: '/' })
-    else if (what === 'hit') createHits(grid).record('a', { viewer: 'a' })
-    else {
-      const recorder = openRows()
-      for (const row of rowsOf(1, 0, 100)) recorder.append(row)
-    }
-  },
-
   /** Collects, as it was told to, and does nothing else. */
   async collects() {
     openRows('* * * * * *')

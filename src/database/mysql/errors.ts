@@ -104,7 +104,12 @@ const SILENCE = 'ETIMEDOUT'
  * wrong server, or silent.
  */
 export function condemnsOthers(error: unknown): boolean {
-  return isWrongServer(error) || (error instanceof DatabaseError && error.code === SILENCE)
+  return isWrongServer(error) || isSilence(error)
+}
+
+/** Tells whether an answer did not come in time. */
+export function isSilence(error: unknown): error is DatabaseError {
+  return error instanceof DatabaseError && error.code === SILENCE
 }
 
 /** Tells whether the server is read-only, or no longer part of its cluster. */

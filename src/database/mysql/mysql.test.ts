@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import test, { after, describe } from 'node:test'
+import test, { after, describe, type TestContext } from 'node:test'
 import { inspect } from 'node:util'
 import fc from 'fast-check'
 import { createPool, type PoolConnection } from 'mysql2'
 import { eventually } from '../../support/eventually.fixture.js'
-import { ASSUMED_STATEMENT_BYTES, type SqlValue } from '../database.js'
+import { ASSUMED_STATEMENT_BYTES, type Database, type SqlValue } from '../database.js'
 import { testDatabase } from '../../testing/database.js'
 import { assertCategory, rejects } from '../../testing/rejects.js'
 import { table } from '../table.js'
@@ -411,17 +411,33 @@ test('several statements in one are refused', () =>
     await rejects(database.query('SELECT 1; DELETE FROM t'), 'usage', 'ER_PARSE_ERROR')
   }))
 
-test('a silent server is unreachable after the timeout, and close() does not wait', async () => {
-  const silent = createServer().listen(0, '127.0.0.1')
-  await once(silent, 'listening')
-  const database = open(
-    `mysql://wide:cache-password@127.0.0.1:${(silent.address() as AddressInfo).port}/x`,
-  )
-  await rejects(database.query('SELECT 1'), 'unreachable', 'ETIMEDOUT')
+/** A server that accepts connections and says nothing, and how many it has accepted. */
+async function startSilent(t: TestContext): Promise<{ url: string; connections: () => number }> {
+  let connections = 0
+  const server = createServer(() => connections++).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  return { url: `mysql://wide:cache-password@127.0.0.1:${port}/x`, connections: () => connections }
+}
+
+test('all objects of a process try one connection at a time to a silent server', async (t) => {
+  const { url, connections } = await startSilent(t)
+  const [one, other] = [open(url), open(url)]
+  const unreachable = (database: Database) =>
+    rejects(database.query('SELECT 1'), 'unreachable', 'ETIMEDOUT')
+  await Promise.all([unreachable(one), unreachable(other)])
+  assert.equal(connections(), 2)
+  await Promise.all([unreachable(one), unreachable(other)])
+  assert.equal(connections(), 3)
+})
+
+test('close() does not wait for a silent server', async (t) => {
+  const { url } = await startSilent(t)
+  const database = open(url)
   const waiting = rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')
   await database.close()
   await waiting
-  silent.close()
 })
 
 test('close() cuts off a statement that does not end; none that waits is sent', async () => {

@@ -138,6 +138,11 @@ export class MysqlSession {
     return this.#pending.size > 0
   }
 
+  /** Whether the pool may hand it over. */
+  get idle(): boolean {
+    return this.#idle !== undefined
+  }
+
   /** The most bytes of a statement with its values. Known once the session has begun. */
   get maxStatementBytes(): number {
     return this.#maxStatementBytes

@@ -12,6 +12,7 @@ import { condemnsOthers, mysqlError, unsent } from './errors.js'
 import { lockHolders } from './lock-holders.js'
 import { connectionError, type Place, placeOf } from './place.js'
 import { MysqlSession } from './session.js'
+import { connectTo } from './silent-servers.js'
 
 /** Longest wait of a caller for a free connection. */
 const ACQUIRE_TIMEOUT_MS = 60_000
@@ -55,7 +56,11 @@ export class MysqlSessions {
     const pool = await this.#pool
     // No more rounds than connections: each but the last is for one that has ended.
     for (;;) {
-      const connection = await this.#connectionOf(pool)
+      const connect = () => this.#connectionOf(pool)
+      // A connection that is open needs no attempt.
+      const connection = this.#hasFree()
+        ? await connect()
+        : await connectTo(this.#place.server, connect)
       if (this.#ended.has(connection)) continue
       const known = this.#sessions.get(connection)
       if (!known) return this.#begin(connection)
@@ -89,6 +94,10 @@ export class MysqlSessions {
     for (const session of all()) if (session.busy) session.destroy(cutOffError())
     await within(QUIT_TIMEOUT_MS, new Promise((resolve) => pool.end(resolve)))
     for (const session of all()) session.destroy(cutOffError())
+  }
+
+  #hasFree(): boolean {
+    return [...this.#sessions.values()].some((session) => session.idle)
   }
 
   /** A connection of the pool, if one comes free in time. */
