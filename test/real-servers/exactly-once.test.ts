@@ -82,7 +82,7 @@ describe('exactly once', { concurrency: SITES_AT_ONCE }, () => {
       )
       await site.end(collector, 'SIGKILL')
     },
-    // The first commit may bring all that is recorded, and be the last.
+    // A busy machine may bring all rows in the first commit.
     { slowCommit: true, share: 0 },
   )
 
