@@ -1,7 +1,7 @@
 /**
  * The package as users receive it: packed, installed into empty projects with Express 5 and 4,
- * imported, required, and type-checked; in `npm run test:all` also with the other Nodes that it runs
- * on and the oldest TypeScript. Needs `npm run build` before, and the npm registry.
+ * imported, required, and type-checked; in `npm run test:all` also with the other Nodes that it
+ * runs on and the oldest TypeScript. Needs `npm run build` before, and the npm registry.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'

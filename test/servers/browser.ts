@@ -12,7 +12,11 @@ export const QUIET = [
   '--no-first-run',
 ]
 
-/** Starts Chromium without windows, also with other arguments. @throws Error that says what to install */
+/**
+ * Starts Chromium without windows, also with other arguments.
+ *
+ * @throws Error that says what to install
+ */
 export function startBrowser(options: LaunchOptions = {}): Promise<Browser> {
   return start('chromiumShell', options)
 }

@@ -1,7 +1,7 @@
 /**
  * Servers that do not answer, as this process knows them. While a server is silent, one connection
- * to it is tried at a time, and others wait for its outcome. An attempt keeps the process alive until
- * it times out: objects that ask by turns would never let the process end.
+ * to it is tried at a time, and others wait for its outcome. An attempt keeps the process alive
+ * until it times out: objects that ask by turns would never let the process end.
  */
 import { isSilence } from './errors.js'
 
