@@ -8,13 +8,15 @@ import { PATIENT } from '../../test/servers/memcached.js'
 import type { Cache } from '../cache/cache.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
+import { redis } from '../cache/redis/redis.js'
 import type { Database } from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemClock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
+import { fewOrMany } from '../../test/scale.js'
+import { sharedMemcached, sharedMysqlUrl, sharedRedis } from '../../test/servers/shared.js'
 import type { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { Random } from '../../test/simulated-world/random.js'
 
@@ -52,6 +54,18 @@ function site(
   }
 }
 
+const REDIS_AND_MARIADB: Pair = {
+  name: 'Redis and MariaDB',
+  async open() {
+    const [url, server] = [await sharedMysqlUrl(), await sharedRedis()]
+    return site(
+      () => mysql(url),
+      () => redis(server, PATIENT),
+      async () => undefined,
+    )
+  },
+}
+
 export const PAIRS: readonly Pair[] = [
   {
     name: 'memory and SQLite',
@@ -77,6 +91,9 @@ export const PAIRS: readonly Pair[] = [
     },
   },
 ]
+
+/** Those of tests that need no cache whose counters never go back. */
+export const PAIRS_OF_ANY_CACHE = fewOrMany(PAIRS, [...PAIRS, REDIS_AND_MARIADB])
 
 /** Random numbers from a seed, so that a failure can be had again. */
 export function randomFrom(seed: number): () => number {

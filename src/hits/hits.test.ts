@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
-import { PAIRS } from '../counters/pairs.fixture.js'
+import { PAIRS_OF_ANY_CACHE } from '../counters/pairs.fixture.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { cutOff, expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
@@ -10,7 +10,7 @@ import { SILENT } from '../support/logger.js'
 import { createHits } from './item-hits.js'
 import { hitsSuite } from './hits.suite.js'
 
-for (const pair of PAIRS) hitsSuite(pair)
+for (const pair of PAIRS_OF_ANY_CACHE) hitsSuite(pair)
 
 test('close() closes what hits have opened, twice if called twice, and nothing else', async () => {
   const own = createHits({ name: 'own', cache: 'memory:', database: 'sqlite::memory:' })

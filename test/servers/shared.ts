@@ -4,6 +4,7 @@
  */
 import { freshDatabase, startMariadb } from './mariadb.js'
 import { startMemcached } from './memcached.js'
+import { startRedis } from './redis.js'
 
 /** `mysql://…` of a server that all files share; set by `test/run.ts`. */
 export const MYSQL_VARIABLE = 'WIDE_CACHE_TEST_MYSQL'
@@ -12,6 +13,13 @@ export const MEMCACHED_VARIABLE = 'WIDE_CACHE_TEST_MEMCACHED'
 
 let mysqlUrl: Promise<string> | undefined
 let memcachedAddress: Promise<string> | undefined
+
+/** `redis://…` of a server that this file shares with itself, as {@link sharedMemcached}. */
+let redisUrl: Promise<string> | undefined
+
+export function sharedRedis(): Promise<string> {
+  return (redisUrl ??= startRedis().then(({ url }) => url))
+}
 
 /** The URL of a new empty database. */
 export async function sharedMysqlUrl(): Promise<string> {
