@@ -97,10 +97,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const hook = pageViews(
     {
       skip: undefined,
-      visitors: new Visitors(
-        { visitor: undefined, bots: 'skip', privacySignals: 'anonymous' },
-        logger,
-      ),
+      visitors: new Visitors({ visitor: undefined, privacySignals: 'anonymous' }, logger),
       subject: (_req, target) => target,
       callsBack: false,
     },

@@ -3,15 +3,15 @@ import type { BurstLogger } from '../support/logger.js'
 import type { Request, Response } from '../page-views/express.js'
 import { type Handler, targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
-import type { Measure } from '../page-views/measures.js'
+import { type Measure, sentMeasure } from '../page-views/measures.js'
 import { pageViews } from '../page-views/middleware.js'
 import { pathOf } from '../page-views/path.js'
+import type { Report } from '../page-views/reports.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
 import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf } from './page.js'
-import type { Report } from './seen-route.js'
 
 /** Page and values that a page view counts for, and the measure. */
 export interface ViewedPage {
@@ -49,7 +49,7 @@ export function requestViews(
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
   const visitors = new Visitors(
-    { visitor: visitor && { option: 'visitor', of: visitor }, bots: 'apart', privacySignals },
+    { visitor: visitor && { option: 'visitor', of: visitor }, privacySignals },
     logger,
   )
   const viewed = (
@@ -66,7 +66,7 @@ export function requestViews(
     {
       skip,
       visitors,
-      subject: (req, target, isBot) => viewed(req, undefined, target, sent(isBot)),
+      subject: (req, target, isBot) => viewed(req, undefined, target, sentMeasure(isBot)),
       callsBack,
     },
     count,
@@ -78,7 +78,7 @@ export function requestViews(
       // Typed as Express's for the site's own functions, whatever framework it is.
       const req = received as Request
       visitors.record(req, undefined, (identity, userAgent, isBot) =>
-        count(viewed(req, page, targetOf(req), sent(isBot)), identity, userAgent),
+        count(viewed(req, page, targetOf(req), sentMeasure(isBot)), identity, userAgent),
       )
     },
     seen(received, answered) {
@@ -89,9 +89,4 @@ export function requestViews(
       })
     },
   }
-}
-
-/** The measure of a page that the server has sent. */
-function sent(isBot: boolean): Measure {
-  return isBot ? 'bots' : 'served'
 }

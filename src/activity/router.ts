@@ -3,8 +3,9 @@ import { given, oneOf, onlyKnown } from '../support/options.js'
 import { packageFile } from '../support/package-file.js'
 import { JSON_TYPE, sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
 import type { Handler } from '../page-views/handler.js'
+import type { Report } from '../page-views/reports.js'
 import { type Answer, mountPathOf, type Route, router } from '../page-views/router.js'
-import { type Report, seenRoute } from './seen-route.js'
+import { seenRoute } from './seen-route.js'
 import type { ActivityStats } from './stats.js'
 
 /** Options of {@link Activity.router}. */

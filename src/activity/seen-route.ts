@@ -2,11 +2,9 @@
 import type { ServerResponse } from 'node:http'
 import { sendJson } from '../page-views/answers.js'
 import type { Received } from '../page-views/handler.js'
+import { type Report, reported } from '../page-views/reports.js'
 import type { Answer } from '../page-views/router.js'
 import { ReportRefused, type SeenReport, seenReport } from './seen-report.js'
-
-/** Counts the view of a report, which has been answered. */
-export type Report = (view: Received, res: ServerResponse) => void
 
 /** Answers 204 to a report, and counts it then; a refusal says what is wrong. */
 export function seenRoute(count: Report): Answer {
@@ -21,7 +19,9 @@ export function seenRoute(count: Report): Answer {
     }
     // A timeout of the site's own may have answered.
     if (!res.headersSent) res.writeHead(204).end()
-    count(requestOf(report, req), res)
+    const view = requestOf(report, req)
+    count(view, res)
+    reported(req, view, res)
   }
 }
 

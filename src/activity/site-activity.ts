@@ -8,7 +8,7 @@ import { dashboardRouter } from '../dashboard/router.js'
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
-import { measureName } from '../page-views/measures.js'
+import { MEASURES, measureName } from '../page-views/measures.js'
 import { Views } from '../page-views/views.js'
 import { DAY_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -97,7 +97,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       engineSettings(settings, count, environment, logger, () => beside.found()),
       environment,
     )
-    const others = (['served', 'seen', 'bots'] as const).filter((measure) => measure !== count)
+    const others = MEASURES.filter((measure) => measure !== count)
     const beside = new EnginesBeside(
       engine,
       others.map((measure) => engineSettings(settings, measure, environment, logger)),

@@ -10,7 +10,7 @@ import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { refusedRights } from '../database/rights.js'
-import { ItemHits } from '../hits/item-hits.js'
+import { HitsCollector } from '../hits/measure-collector.js'
 import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
 import { measureOf } from '../page-views/measures.js'
 import { systemClock } from '../support/clock.js'
@@ -221,19 +221,19 @@ class CollectedNames {
       layerSeconds,
       cellTtlSeconds,
     }
+    const { name: site, measure } = measureOf(name)
+    // Either may be the one that the sites' figures are of.
+    const count = measure === 'bots' ? 'served' : measure
     if (kind === 'activity') {
       const historyDays = recorded.historyDays || undefined
-      const { name: site, measure } = measureOf(name)
-      // Either may be the one that the sites' figures are of.
-      const count = measure === 'bots' ? 'served' : measure
       const settings = activitySettings({ ...grid, name: site, count, retentionHours, historyDays })
       // As the sites have it, and not for longer by default.
       const kept = retentionHours === undefined ? { keepSeconds: recorded.keepSeconds } : {}
       return collectableOf(new MeasureCollector({ ...settings, ...kept }, measure))!
     }
     if (kind === 'hits' && name.startsWith(GRID_NAME_START)) {
-      const hits = hitsSettings({ ...grid, name: name.slice(GRID_NAME_START.length) })
-      return collectableOf(new ItemHits(hits))!
+      const settings = hitsSettings({ ...grid, name: site.slice(GRID_NAME_START.length), count })
+      return collectableOf(new HitsCollector(settings, measure))!
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +

@@ -117,7 +117,7 @@ for (const [where, open] of databases) {
 }
 
 const STATE: NameState = {
-  name: `hits.${'n'.repeat(27)}`,
+  name: `hits.${'n'.repeat(22)}.seen`,
   readAt: 1_800_000_000_000,
   settings: {
     kind: 'k'.repeat(32),

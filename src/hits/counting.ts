@@ -2,16 +2,19 @@
  * The map that adds hits up, and the commit that tells it which hits count. Whoever commits hits, a
  * process of the site or a command, does it with these.
  */
+import { joined } from '../metrics/joined.js'
+import type { Metric, Reading } from '../metrics/metric.js'
 import type { Measured } from '../metrics/telemetry.js'
 import { MapOfParts, mapParts } from '../collision-free-map/collision-free-map.js'
 import type { Database, Transaction } from '../database/database.js'
+import type { Measure } from '../page-views/measures.js'
 import type { Environment } from '../support/environment.js'
 import type { Logger } from '../support/logger.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import type { CommitContext } from '../wide-cache/contexts.js'
 import { commitHits } from './commit.js'
 import { type Hit, itemCodec } from './hit.js'
-import { DEFAULT_REPEAT_SECONDS, type HitsSettings } from './options.js'
+import { DEFAULT_REPEAT_SECONDS, type HitsSettings, measureNames } from './options.js'
 import { addUp, writeCounts } from './write-counts.js'
 
 export type CountingMap = MapOfParts<string, number>
@@ -35,6 +38,40 @@ export function countingMap(
     environment,
   )
   return { map: new MapOfParts(parts), metrics: parts.metrics }
+}
+
+/** The maps of the measures of hits, each made when it is first needed. */
+export class CountingMaps implements Measured {
+  readonly metrics: readonly Metric[]
+  readonly #made = new Map<Measure, ReturnType<typeof countingMap>>()
+  readonly #make: (measure: Measure) => ReturnType<typeof countingMap>
+
+  /** @param first the measure that is needed in any case */
+  constructor(
+    database: Database,
+    { name, gridName, logger }: Pick<HitsSettings, 'name' | 'gridName' | 'logger'>,
+    first: Measure,
+    environment: Environment,
+  ) {
+    this.#make = (measure) =>
+      countingMap(database, { ...measureNames({ name, gridName }, measure), logger }, environment)
+    this.metrics = this.#parts(first).metrics.metrics
+  }
+
+  of(measure: Measure): CountingMap {
+    return this.#parts(measure).map
+  }
+
+  async readings(): Promise<readonly Reading[]> {
+    const made = [...this.#made.values()]
+    return joined(await Promise.all(made.map(({ metrics }) => metrics.readings())))
+  }
+
+  #parts(measure: Measure): ReturnType<typeof countingMap> {
+    let parts = this.#made.get(measure)
+    if (!parts) this.#made.set(measure, (parts = this.#make(measure)))
+    return parts
+  }
 }
 
 /**

@@ -12,6 +12,7 @@ const NOW = Date.UTC(2026, 0, 2, 12)
 const SETTINGS = {
   name: 'threads',
   gridName: 'hits.threads',
+  count: 'served',
   keepSeconds: 60,
 } as unknown as HitsSettings
 
@@ -33,6 +34,7 @@ function database(hasViewings: boolean) {
 test('old hours are removed in each run, however many viewings are old', async () => {
   const { removeOld } = engineSettings(
     SETTINGS,
+    'served',
     () => assert.fail('it removes'),
     new BurstLogger(SILENT, () => 0),
   )
@@ -52,7 +54,12 @@ test('the log says when hits cannot be added up, and when they can again', async
       if (fails) throw new Error('away')
     },
   }
-  const { afterRun } = engineSettings(SETTINGS, () => map as never, new BurstLogger(log, () => 0))
+  const { afterRun } = engineSettings(
+    SETTINGS,
+    'served',
+    () => map as never,
+    new BurstLogger(log, () => 0),
+  )
   await afterRun!({} as never, {} as never)
   fails = false
   await afterRun!({} as never, {} as never)

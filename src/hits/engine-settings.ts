@@ -1,12 +1,14 @@
+import type { Measure } from '../page-views/measures.js'
 import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
+import { collectedSlowly } from '../wide-cache/grid-options.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { type CountingMap, hitsCommit } from './counting.js'
 import { removeHours } from './history.js'
 import { type Hit, hitCodec } from './hit.js'
-import type { HitsSettings } from './options.js'
+import { type HitsSettings, measureNames } from './options.js'
 import { removeOldHits } from './retention.js'
 
 /** Most rows of one commit, and seconds for which the figures of `top` are served. */
@@ -14,18 +16,23 @@ const MAX_COMMIT_ROWS = 2_000
 const READ_TTL_SECONDS = 2
 
 /**
- * Returns what hits hand in to their engine.
+ * Returns what hits hand in to the engine of a measure. That which the figures are of has them
+ * soon, and the others cost less.
  *
  * @param map returns the map that adds them up, which needs the engine's database
+ * @param found called by the process that collects that measure, every 10 s at most
  */
 export function engineSettings(
   settings: HitsSettings,
+  measure: Measure,
   map: () => CountingMap,
   logger: BurstLogger,
+  found?: () => Promise<unknown>,
 ): EngineSettings<Hit> {
-  const { name, gridName, repeatSeconds, keepSeconds } = settings
+  const { repeatSeconds, keepSeconds, count } = settings
+  const { name, gridName } = measureNames(settings, measure)
   return {
-    ...settings.grid,
+    ...(measure === count ? settings.grid : collectedSlowly(settings.grid)),
     name: gridName,
     kind: 'hits',
     nameSettings: {
@@ -34,7 +41,7 @@ export function engineSettings(
     },
     tables: ['hits', 'collision-free-map'],
     codec: hitCodec,
-    commit: hitsCommit(settings, map),
+    commit: hitsCommit({ name, gridName, repeatSeconds }, map),
     maxCommitRows: MAX_COMMIT_ROWS,
     readTtlSeconds: READ_TTL_SECONDS,
     async removeOld(database, { now }) {
@@ -43,7 +50,10 @@ export function engineSettings(
       return (await removeHours(database, name, now)) || more
     },
     afterDrain: undefined,
-    afterRun: () => processed(map(), name, logger),
+    async afterRun() {
+      await processed(map(), name, logger)
+      await found?.()
+    },
     metrics: undefined,
     collectorRemedy: START_COMMAND,
   }

@@ -8,14 +8,8 @@ import { openDatabase } from '../database/open.js'
 import { PERIOD_MS } from '../support/periods.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
-import {
-  itemPeriods,
-  moveHistory,
-  readItemHistory,
-  readItemRange,
-  readTopOfHours,
-  removeHours,
-} from './history.js'
+import { itemPeriods, moveHistory, readTopOfHours, removeHours } from './history.js'
+import { readItemHistory, readItemRange, type Site } from './read-history.js'
 
 const HOUR_MS = 3_600_000
 const NOW = Date.UTC(2026, 4, 17, 12, 30)
@@ -34,6 +28,10 @@ async function commit(database: Database, name: string, hits: readonly Hit[]): P
       if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
     }
   }
+}
+
+function site(name: string): Site {
+  return { name, count: 'served', hasOther: false }
 }
 
 /** Moves all that is in the tables. */
@@ -116,7 +114,7 @@ for (const [dialect, url] of [
             }
           }
           for (const item of ITEMS) {
-            const days = await readItemHistory(db, name, item, NOW, 6)
+            const days = await readItemHistory(db, site(name), item, NOW, 6)
             const expected = days.map(({ start }) => {
               const from = Date.parse(start)
               return counted.filter(
@@ -130,7 +128,7 @@ for (const [dialect, url] of [
             for (const by of ['hour', 'day'] as const) {
               const ms = PERIOD_MS[by]
               const range = { by, from: Math.floor(NOW / ms) - 90, to: Math.floor(NOW / ms) + 2 }
-              for (const { start, hits } of await readItemRange(db, name, item, NOW, range)) {
+              for (const { start, hits } of await readItemRange(db, site(name), item, NOW, range)) {
                 const from = Date.parse(start)
                 const expected = counted.filter(
                   (hit) => hit.item === item && hit.time >= from && hit.time < from + ms,
@@ -179,7 +177,7 @@ for (const [dialect, url] of [
       const top = await readTopOfHours(db, name, 5, NOW, 50)
       assert.deepEqual(new Map(top), new Map(Object.entries({ a: 1, b: 1 })))
       for (const item of ['a', 'b']) {
-        const days = await readItemHistory(db, name, item, NOW, 3)
+        const days = await readItemHistory(db, site(name), item, NOW, 3)
         assert.equal(
           days.reduce((sum, { hits }) => sum + hits, 0),
           1,
@@ -196,13 +194,13 @@ for (const [dialect, url] of [
       assert.equal(await removeHours(db, name, NOW), false)
       assert.equal(await removeHours(db, name, NOW), false)
       assert.deepEqual(await readTopOfHours(db, name, 1, NOW, 1_000), [['a', 2]])
-      const days = await readItemHistory(db, name, 'a', NOW, 10)
+      const days = await readItemHistory(db, site(name), 'a', NOW, 10)
       assert.equal(
         days.reduce((sum, { hits }) => sum + hits, 0),
         4,
       )
       const hour = Math.floor(NOW / HOUR_MS)
-      const hours = await readItemRange(db, name, 'a', NOW, {
+      const hours = await readItemRange(db, site(name), 'a', NOW, {
         by: 'hour',
         from: hour - 193,
         to: hour + 1,

@@ -4,38 +4,17 @@ import { listsOf } from '../database/bulk.js'
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { placeholders, type Statement } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import type { Period, PeriodRange } from '../support/periods.js'
 
 /** Hours that hits are kept by the hour. */
 export const KEPT_HOURS = 8 * 24
 
-/** Days of one `history()`. */
-export const MAX_DAYS = 3_660
-export const DEFAULT_DAYS = 30
-
-/** Hits of an item on one day (UTC). */
-export interface HitsDay {
-  /** Start of the day, in ISO 8601. */
-  readonly start: string
-  /** Hits of the day. */
-  readonly hits: number
-}
-
-/** Hits of an item in one hour or day (UTC) of a range. */
-export interface HitsPeriod {
-  /** Start of the hour or day, in ISO 8601. */
-  readonly start: string
-  /** Hits of the period. `null`: an hour that is older than 8 days, whose hits are kept by day. */
-  readonly hits: number | null
-}
-
 /** The tables, and what they are divided by. */
-const HOURS = {
+export const HOURS = {
   table: table('hits_hours', ['name', 'item', 'hour'], ['hits', 'add']),
   period: 'hour',
   ms: HOUR_MS,
 }
-const DAYS = {
+export const DAYS = {
   table: table('hits_days', ['name', 'item', 'day'], ['hits', 'add']),
   period: 'day',
   ms: DAY_MS,
@@ -145,51 +124,8 @@ export async function moveHistory(
   }
 }
 
-/** The last `days` days of an item up to that of `now`, without gaps. */
-export async function readItemHistory(
-  queryable: Queryable,
-  name: string,
-  item: string,
-  now: number,
-  days: number,
-): Promise<HitsDay[]> {
-  const first = Math.floor(now / DAY_MS) - days + 1
-  const { rows } = await queryable.query(
-    'SELECT day, hits FROM hits_days WHERE name = ? AND item = ? AND day >= ?',
-    [name, Buffer.from(item), first],
-  )
-  const hits = new Map(rows.map((row) => [Number(row['day']), Number(row['hits'])]))
-  return Array.from({ length: days }, (_, index) => ({
-    start: new Date((first + index) * DAY_MS).toISOString(),
-    hits: hits.get(first + index) ?? 0,
-  }))
-}
-
-/** The hits of an item in each period of `range`, without gaps. */
-export async function readItemRange(
-  queryable: Queryable,
-  name: string,
-  item: string,
-  now: number,
-  { by, from, to }: PeriodRange & { readonly by: Period },
-): Promise<HitsPeriod[]> {
-  const { table, period, ms } = by === 'hour' ? HOURS : DAYS
-  const { rows } = await queryable.query(
-    `SELECT ${period} AS period, hits FROM ${table.name} WHERE name = ? AND item = ? AND ` +
-      `${period} >= ? AND ${period} < ?`,
-    [name, Buffer.from(item), from, to],
-  )
-  const hits = new Map(rows.map((row) => [Number(row['period']), Number(row['hits'])]))
-  const keptFrom = by === 'hour' ? keptHoursFrom(now) : 0
-  return Array.from({ length: to - from }, (_, index) => {
-    const at = from + index
-    const start = new Date(at * ms).toISOString()
-    return { start, hits: at < keptFrom ? null : (hits.get(at) ?? 0) }
-  })
-}
-
 /** The first hour whose hits are kept by the hour. */
-function keptHoursFrom(now: number): number {
+export function keptHoursFrom(now: number): number {
   return Math.floor(now / HOUR_MS) - KEPT_HOURS
 }
 

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
+import type { Measure } from '../page-views/measures.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
 import type { Codec } from '../support/codec.js'
+
+/** A view of an item that a request tells of, and the measure that it counts in. */
+export interface ViewedItem {
+  readonly measure: Measure
+  readonly item: string
+}
 
 /** One view of an item. */
 export interface Hit {

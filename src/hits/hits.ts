@@ -3,7 +3,7 @@ import type { Handler } from '../page-views/handler.js'
 import type { Moment, Period } from '../support/periods.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import type { Recorder } from '../wide-cache/recorder.js'
-import type { HitsDay, HitsPeriod } from './history.js'
+import type { HitsDay, HitsPeriod } from './read-history.js'
 import type { HitsMiddlewareOptions } from './middleware.js'
 import type { HitsRouterOptions } from './router.js'
 
@@ -55,7 +55,7 @@ export interface Hits extends Recorder {
   record(item: string, parties?: HitParties): void
   /**
    * Counts a view of an item that a request tells of, such as that of an API route. Without a
-   * `viewer` it is by the IP address and the user agent, as in the middleware. Bots do not count,
+   * `viewer` it is by the IP address and the user agent, as in the middleware. Bots count apart,
    * and the option `privacySignals` holds. Never throws and never waits.
    *
    * @example
@@ -67,7 +67,8 @@ export interface Hits extends Recorder {
   record(item: string, req: IncomingMessage, parties?: HitParties): void
   /**
    * Counts the page views of items, by the same rule as the activity's; docs/activity.md has it as
-   * a table. Put it into a route:
+   * a table. Where it meets a report of `seen.js`, on its way to the router of an activity, it
+   * counts that, too, as seen. Put it into a route:
    * `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`, or mount it at
    * a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is
    * there.
@@ -107,7 +108,8 @@ export interface Hits extends Recorder {
    */
   top(n: number, options?: HitsTopOptions): Promise<[item: string, hits: number][]>
   /**
-   * The hits of an item in each of the last days, in UTC, up to today, without gaps.
+   * The hits of an item in each of the last days, in UTC, up to today, without gaps, with those of
+   * the other measures beside them.
    *
    * @throws TypeError, RangeError for an item that is no text, or a wrong `days`; DatabaseError
    */
@@ -120,7 +122,8 @@ export interface Hits extends Recorder {
    */
   history(item: string, query: HitsHistoryQuery): Promise<HitsPeriod[]>
   /**
-   * Takes away all hits of an item that have come to SQL. Resolves with how many. `count` is 0 at
+   * Takes away all hits of an item that have come to SQL, of all measures. Resolves with how many
+   * the one that `count` names had. `count` is 0 at
    * once; `top` follows with the next processing. Hits that come to SQL later count for the item
    * anew, and so do viewers in their next window.
    *

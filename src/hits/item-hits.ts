@@ -3,6 +3,7 @@ import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
 import type { Request } from '../page-views/express.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
+import { type Measure, MEASURES, otherMeasure, sentMeasure } from '../page-views/measures.js'
 import { Views } from '../page-views/views.js'
 import { Visitors } from '../page-views/visitors.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -14,21 +15,15 @@ import { describe, fieldOf, identityOf } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
+import type { EngineSettings } from '../wide-cache/engine-settings.js'
+import { EnginesBeside } from '../wide-cache/engines-beside.js'
+import { recordedNames } from '../wide-cache/ledger/name-settings.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
-import { countingMap, type CountingMap } from './counting.js'
+import { CountingMaps } from './counting.js'
 import { engineSettings } from './engine-settings.js'
-import {
-  DEFAULT_DAYS,
-  type HitsDay,
-  type HitsPeriod,
-  KEPT_HOURS,
-  MAX_DAYS,
-  readItemHistory,
-  readItemRange,
-  readTopOfHours,
-} from './history.js'
-import { type Hit, isItem, MAX_ITEM_BYTES } from './hit.js'
+import { KEPT_HOURS, readTopOfHours } from './history.js'
+import { type Hit, isItem, MAX_ITEM_BYTES, type ViewedItem } from './hit.js'
 import type {
   HitParties,
   Hits,
@@ -38,8 +33,17 @@ import type {
 } from './hits.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
-import { type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
+import { type HitsOptions, type HitsSettings, hitsSettings, measureNames } from './options.js'
 import { MAX_TOP, readCounts, readTop } from './read-counts.js'
+import {
+  DEFAULT_DAYS,
+  type HitsDay,
+  type HitsPeriod,
+  MAX_DAYS,
+  readItemHistory,
+  readItemRange,
+  type Site,
+} from './read-history.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
 
 /**
@@ -78,43 +82,58 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   readonly #settings: HitsSettings
   readonly #engine: Engine<Hit>
   readonly #logger: BurstLogger
-  readonly #views: Views<string>
-  readonly #map: CountingMap
+  readonly #views: Views<ViewedItem>
+  readonly #maps: CountingMaps
   /** Of requests that `record` gets. */
   readonly #visitors: Visitors
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
-    const { name, gridName } = settings
+    const { name, gridName, count } = settings
     const { clock } = environment
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     const connections = new Connections<CloseReport>('Hits', name, environment)
+    const own = (measure: Measure, found?: () => Promise<unknown>): EngineSettings<Hit> =>
+      engineSettings(settings, measure, () => maps.of(measure), logger, found)
     const engine: Engine<Hit> = new Engine(
       connections,
-      engineSettings(settings, () => map, logger),
+      own(count, () => beside.found()),
       environment,
     )
-    // The database is the engine's, which commits by this map.
-    const { map, metrics } = countingMap(engine.database.database, settings, environment)
+    const others = MEASURES.filter((measure) => measure !== count)
+    const beside = new EnginesBeside(
+      engine,
+      others.map((measure) => own(measure)),
+    )
+    // The database is the engine's, which commits by these maps.
+    const maps = new CountingMaps(engine.database.database, settings, count, environment)
     const { cache, database, writer } = engine
-    const views = new Views<string>({
+    const views = new Views<ViewedItem>({
       cache,
       secret: () => secretOf(database),
       name: gridName,
       clock: engine.clock,
       logger,
-      forward: (time, viewer, item, recordedAt) =>
-        writer.append({ time, viewer, item }, recordedAt),
+      forward(time, viewer, { measure, item }, recordedAt) {
+        const target =
+          measure === count
+            ? writer
+            : beside.engineOf(measureNames(settings, measure).gridName)?.writer
+        target?.append({ time, viewer, item }, recordedAt)
+      },
       got: 'a hit has',
       withPrivateCache: 'count the hits of one viewer several times',
     })
-    // The map is never closed: a commit under way may need it.
-    super(engine, views, [metrics])
+    // The maps are never closed: a commit under way may need them.
+    super(engine, views, [maps], beside)
     this.#settings = settings
     this.#engine = engine
     this.#logger = logger
     this.#views = views
-    this.#map = map
-    this.#visitors = new Visitors({ ...settings, visitor: undefined }, logger)
+    this.#maps = maps
+    this.#visitors = new Visitors(
+      { visitor: undefined, privacySignals: settings.privacySignals },
+      logger,
+    )
   }
 
   get name(): string {
@@ -127,7 +146,9 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     if (isRequest(told)) this.#recordRequest(item, told, parties)
     else {
       const viewer = this.#viewerOf(told, 'the hit counts without a viewer')
-      if (!this.#isOwn(told, viewer)) this.#count(item, viewer, undefined)
+      if (!this.#isOwn(told, viewer)) {
+        this.#count({ measure: 'served', item }, viewer, undefined)
+      }
     }
   }
 
@@ -136,7 +157,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     return hitsMiddleware(
       options,
       this.#settings,
-      (item, identity, userAgent) => this.#count(item, identity, userAgent),
+      (viewed, identity, userAgent) => this.#count(viewed, identity, userAgent),
       this.#logger,
     )
   }
@@ -154,7 +175,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
 
   counts(items: Iterable<string>): Promise<Map<string, number>> {
     return this.#engine.connections.run(async () => {
-      const { name, gridName } = this.#settings
+      const { name, gridName } = this.#names
       const checked = checkedItems(items)
       return readCounts(this.#engine.database, name, gridName, checked)
     })
@@ -163,7 +184,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   top(n: number, options: HitsTopOptions = {}): Promise<[item: string, hits: number][]> {
     return this.#engine.connections.run(async () => {
       onlyKnown('top', options, ['hours'])
-      const { name } = this.#settings
+      const { name } = this.#names
       const checked = integer('n', n, 1, MAX_TOP, 'items')
       if (options.hours === undefined) {
         return readTop(this.#engine.database, name, checked)
@@ -189,12 +210,12 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
         const by = oneOf('by', options.by, ['hour', 'day'])
         const range = checkedRange(options, by, MAX_PERIODS[by])
         const now = await database.now()
-        return readItemRange(database, this.#settings.name, text, now, { by, ...range })
+        return readItemRange(database, await this.#site(), text, now, { by, ...range })
       }
       onlyKnown('history', options, ['days'])
       const days = integer('days', options.days ?? DEFAULT_DAYS, 1, MAX_DAYS, 'days')
       const now = await database.now()
-      return readItemHistory(database, this.#settings.name, text, now, days)
+      return readItemHistory(database, await this.#site(), text, now, days)
     })
   }
 
@@ -214,7 +235,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     const drained = (): Promise<DrainReport> => super.drain(options)
     return this.#engine.connections.run(async () => {
       const report = await drained()
-      await this.#map.process()
+      for (const measure of await this.#recorded()) await this.#maps.of(measure).process()
       return report
     })
   }
@@ -222,8 +243,8 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   #recordRequest(item: string, req: IncomingMessage, parties: HitParties): void {
     const viewer = this.#viewerOf(parties, 'the hit counts for the address of the request')
     if (this.#isOwn(parties, viewer)) return
-    this.#visitors.record(req as Request, viewer, (identity, userAgent) =>
-      this.#count(item, identity, userAgent),
+    this.#visitors.record(req as Request, viewer, (identity, userAgent, isBot) =>
+      this.#count({ measure: sentMeasure(isBot), item }, identity, userAgent),
     )
   }
 
@@ -247,9 +268,31 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     return false
   }
 
-  #count(item: unknown, identity: string | undefined, userAgent: string | undefined): void {
+  /** The names of the measure that the figures are of. */
+  get #names(): Pick<HitsSettings, 'name' | 'gridName'> {
+    return measureNames(this.#settings, this.#settings.count)
+  }
+
+  /** The measures that any process has had hits of. */
+  async #recorded(): Promise<Measure[]> {
+    const gridNameOf = (measure: Measure): string => measureNames(this.#settings, measure).gridName
+    const names = await recordedNames(this.#engine.database, MEASURES.map(gridNameOf))
+    return MEASURES.filter((measure) => names.includes(gridNameOf(measure)))
+  }
+
+  async #site(): Promise<Site> {
+    const { name, count } = this.#settings
+    const recorded = await this.#recorded()
+    return { name, count, hasOther: recorded.includes(otherMeasure(count)) }
+  }
+
+  #count(
+    { measure, item }: { readonly measure: Measure; readonly item: unknown },
+    identity: string | undefined,
+    userAgent: string | undefined,
+  ): void {
     if (typeof item === 'string' && isItem(item)) {
-      this.#views.count(item, identity, userAgent)
+      this.#views.count({ measure, item }, identity, userAgent)
     } else {
       this.#refused(
         'item',
@@ -260,12 +303,19 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     }
   }
 
-  #move(from: string, to: string | undefined): Promise<number> {
-    const { name, gridName } = this.#settings
-    const add: MoveTarget['add'] = (counts, tx) => this.#map.update(counts, tx)
-    return this.#engine.database.retriedTransaction((tx) =>
-      moveHits(tx, { name, map: gridName, add }, from, to),
-    )
+  /** Moves the hits of all measures. Resolves with how many the figures had. */
+  async #move(from: string, to: string | undefined): Promise<number> {
+    const recorded = await this.#recorded()
+    return this.#engine.database.retriedTransaction(async (tx) => {
+      let moved = 0
+      for (const measure of recorded) {
+        const { name, gridName } = measureNames(this.#settings, measure)
+        const add: MoveTarget['add'] = (counts, tx) => this.#maps.of(measure).update(counts, tx)
+        const hits = await moveHits(tx, { name, map: gridName, add }, from, to)
+        if (measure === this.#settings.count) moved = hits
+      }
+      return moved
+    })
   }
 
   #refused(field: string, value: unknown, wanted: string, instead: string): void {

@@ -9,6 +9,7 @@ import { BurstLogger } from '../support/logger.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { createHits } from './item-hits.js'
+import type { ViewedItem } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { type HitsOptions, hitsSettings } from './options.js'
 
@@ -21,18 +22,20 @@ const byId: HitsMiddlewareOptions = { item: (req) => req.params['id'] as string 
 
 function counter(options: HitsMiddlewareOptions, settings: Partial<HitsOptions> = {}) {
   const counted: Counted[] = []
+  const beside: ViewedItem[] = []
   const log = keptLog()
   const middleware: RequestHandler = hitsMiddleware(
     options,
     hitsSettings({ name: 'x', collect: false, ...settings }),
-    (item, identity, userAgent) =>
-      counted.push({
-        item,
-        viewer: userAgent === undefined ? identity : `${identity} ${userAgent}`,
-      }),
+    (viewed, identity, userAgent) => {
+      const { measure, item } = viewed
+      const viewer = userAgent === undefined ? identity : `${identity} ${userAgent}`
+      if (measure === 'served') counted.push({ item, viewer })
+      else beside.push(viewed)
+    },
     new BurstLogger(log, () => 0),
   )
-  return { counted, log: log.lines, middleware }
+  return { counted, beside, log: log.lines, middleware }
 }
 
 const browse = (app: Express, path: string, headers: Record<string, string> = {}) =>
@@ -170,10 +173,11 @@ for (const [name, express] of expresses) {
     assert.match(log.lines[0]!, /X-Forwarded-For arrives, but "trust proxy" is off/)
   })
 
-  test(`${name}: bots and privacy signals count as the options say`, async () => {
-    const bots = site(byId, { bots: 'count' })
+  test(`${name}: bots count apart, and privacy signals as the option says`, async () => {
+    const bots = site()
     await browse(bots.app, '/items/1', { 'user-agent': 'Googlebot/2.1' })
-    assert.equal((await seen(bots, 1)).length, 1)
+    assert.deepEqual(await seen(bots, 0), [])
+    assert.deepEqual(bots.beside, [{ measure: 'bots', item: '1' }])
     for (const [privacySignals, expected] of [
       ['anonymous', [undefined]],
       ['skip', []],

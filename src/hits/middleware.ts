@@ -2,9 +2,12 @@ import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import type { Handler } from '../page-views/handler.js'
-import { Guard, identityOf, describe } from '../visitors/guard.js'
+import { sentMeasure } from '../page-views/measures.js'
+import { describe, fieldOf, Guard, identityOf } from '../visitors/guard.js'
 import { pageViews } from '../page-views/middleware.js'
+import { type Report, whenReported } from '../page-views/reports.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
+import type { ViewedItem } from './hit.js'
 import type { HitsSettings } from './options.js'
 
 /**
@@ -44,13 +47,14 @@ const COUNTED = 'the hit counts'
 
 /**
  * The middleware that counts the views of items, by the rules of page views: see {@link pageViews}.
+ * Where it meets a report of a view, that counts too.
  *
  * @throws TypeError naming the option that is wrong
  */
 export function hitsMiddleware(
   options: HitsMiddlewareOptions,
-  { bots, privacySignals }: Pick<HitsSettings, 'bots' | 'privacySignals'>,
-  count: Count<string>,
+  { privacySignals }: Pick<HitsSettings, 'privacySignals'>,
+  count: Count<ViewedItem>,
   logger: BurstLogger,
 ): Handler {
   onlyKnown('hits.middleware', options, ['item', 'viewer', 'owner'])
@@ -128,18 +132,35 @@ export function hitsMiddleware(
     return author === (identity ?? guard.identity('viewer', COUNTED, () => viewer(req)))
   }
 
-  return pageViews(
+  const visitors = new Visitors(
+    { visitor: viewer && { option: 'viewer', of: viewer }, privacySignals },
+    logger,
+  )
+  const served = pageViews<ViewedItem>(
     {
       skip: undefined,
-      visitors: new Visitors(
-        { visitor: viewer && { option: 'viewer', of: viewer }, bots, privacySignals },
-        logger,
-      ),
-      subject: itemOf,
+      visitors,
+      subject(req, _target, isBot) {
+        const item = itemOf(req)
+        return item === undefined ? undefined : { measure: sentMeasure(isBot), item }
+      },
       isOwn,
       callsBack: true,
     },
     count,
     logger,
   )()
+  const seen: Report = (view, answered) => {
+    const [req, res] = [view as Request, answered as Response]
+    visitors.record(req, undefined, (identity, userAgent, isBot) => {
+      if (isBot) return
+      const item = itemOf(req)
+      if (item === undefined || isOwn(req, res, identity)) return
+      count({ measure: 'seen', item }, identity, userAgent)
+    })
+  }
+  return (req, res, next) => {
+    if (fieldOf(req, 'method') === 'POST') whenReported(req, seen)
+    served(req, res, next)
+  }
 }

@@ -3,20 +3,23 @@ import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { createHits } from './item-hits.js'
 import { cacheWarning } from '../page-views/views.js'
-import { hitsSettings } from './options.js'
+import { hitsSettings, measureNames } from './options.js'
 
 test('a wrong option is refused by name, at creation', () => {
   const wrong: [object, RegExp][] = [
     [{}, /option "name" is undefined/],
     [{ name: 'a b' }, /option "name" is "a b"/],
-    [{ name: 'x'.repeat(28) }, /option "name" is "x+"; allowed: 1 to 27 letters/],
+    [{ name: 'x'.repeat(23) }, /option "name" is "x+"; allowed: 1 to 22 letters/],
+    [{ name: 'a.seen' }, /option "name" is "a\.seen"; allowed: .*not end in/],
+    [{ name: '.bots' }, /option "name" is "\.bots"; allowed: .*not end in/],
     [
       { repeatSeconds: 0 },
       /option "repeatSeconds" is 0; allowed: a whole number from 1 to 86400 seconds/,
     ],
     [{ repeatSeconds: 86_401 }, /"repeatSeconds"/],
     [{ repeatSeconds: '1800' }, /"repeatSeconds"/],
-    [{ bots: 'maybe' }, /"bots"/],
+    [{ count: 'bots' }, /option "count" is "bots"; allowed: .*"served".*"seen"/],
+    [{ bots: 'count' }, /option "bots" is "count"; allowed: no such option/],
     [{ privacySignals: true }, /"privacySignals"/],
     [{ collect: 'often' }, /"collect"/],
     [{ logger: {} }, /"logger"/],
@@ -25,7 +28,7 @@ test('a wrong option is refused by name, at creation', () => {
       { windowSeconds: 600 },
       new RegExp(
         'option "windowSeconds" is 600; allowed: no such option; ' +
-          'createHits takes name, repeatSeconds',
+          'createHits takes name, count, repeatSeconds',
       ),
     ],
     [{ cache: 'redis:x' }, /"cache"/],
@@ -46,16 +49,17 @@ test('a wrong option is refused by name, at creation', () => {
 })
 
 test('an option that is undefined is one not given; the longest name is taken', () => {
-  const { repeatSeconds, keepSeconds, gridName, bots, privacySignals } = hitsSettings({
-    name: 'x'.repeat(27),
+  const settings = hitsSettings({
+    name: 'x'.repeat(22),
     repeatSeconds: undefined,
-    bots: undefined,
+    count: undefined,
   })
+  const { repeatSeconds, keepSeconds, count, privacySignals } = settings
   assert.deepEqual(
-    [repeatSeconds, keepSeconds, bots, privacySignals],
-    [0, 1_800 + 2 * 86_400, 'skip', 'anonymous'],
+    [repeatSeconds, keepSeconds, count, privacySignals],
+    [0, 1_800 + 2 * 86_400, 'served', 'anonymous'],
   )
-  assert.equal(gridName.length, 32)
+  assert.equal(measureNames(settings, 'seen').gridName.length, 32)
 })
 
 test('viewings are remembered as long as a cell can live, after their window', () => {

@@ -1,5 +1,6 @@
 import type { Logger } from '../support/logger.js'
-import { given, integer, identifier, oneOf, onlyKnown } from '../support/options.js'
+import { given, integer, oneOf, onlyKnown } from '../support/options.js'
+import { type Measure, measuredName, measureName } from '../page-views/measures.js'
 import {
   GRID_OPTIONS,
   type GridOptions,
@@ -11,9 +12,15 @@ import {
 export interface HitsOptions extends GridOptions {
   /**
    * Name of what is counted, such as `threads`: processes that give the same name count together. 1
-   * to 27 letters, digits, `_`, `.`, `-`.
+   * to 22 letters, digits, `_`, `.`, `-`; not with `.seen` or `.bots` at its end.
    */
   name: string
+  /**
+   * Hits that the figures are of: `served`, of pages that the server sent to people, or `seen`, of
+   * pages that browsers report. Both are counted, each for itself, whichever is named here.
+   * @default 'served'
+   */
+  count?: 'served' | 'seen' | undefined
   /**
    * Seconds of a window: a viewer counts once in each for an item, in all processes. Windows are
    * fixed; they begin at the multiples of this since 1970. Choose one that divides a day, since at
@@ -22,11 +29,6 @@ export interface HitsOptions extends GridOptions {
    * @default what other processes have given, else 1800
    */
   repeatSeconds?: number | undefined
-  /**
-   * Whether the middleware counts bots, told by their user agents or by having none. @default
-   * 'skip'
-   */
-  bots?: 'skip' | 'count' | undefined
   /**
    * Treatment of requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each of them, without a
    * viewer, `skip` none, `ignore` like all others. @default 'anonymous'
@@ -41,21 +43,21 @@ export interface HitsSettings {
   readonly name: string
   /** The name of the grid and of the map. */
   readonly gridName: string
+  /** The measure that the figures are of. */
+  readonly count: 'served' | 'seen'
   /** 0: not given. */
   readonly repeatSeconds: number
   /** Time for which this process keeps a viewing, in seconds after the window has begun. */
   readonly keepSeconds: number
-  readonly bots: 'skip' | 'count'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   readonly logger: Logger
   readonly grid: GridSettings
 }
 
-const OWN_OPTIONS = ['name', 'repeatSeconds', 'bots', 'privacySignals'] as const
+const OWN_OPTIONS = ['name', 'count', 'repeatSeconds', 'privacySignals'] as const
 
 /** So that an activity of the same name has a grid of its own. */
 export const GRID_NAME_START = 'hits.'
-const MAX_NAME = 32 - GRID_NAME_START.length
 
 export const DEFAULT_REPEAT_SECONDS = 1_800
 const MAX_REPEAT_SECONDS = 86_400
@@ -70,12 +72,12 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
   onlyKnown('createHits', options, [...OWN_OPTIONS, ...GRID_OPTIONS])
   const {
     name: givenName,
+    count = 'served',
     repeatSeconds: seconds,
-    bots = 'skip',
     privacySignals = 'anonymous',
     ...gridOptions
   } = given(options)
-  const name = identifier('name', givenName, MAX_NAME)
+  const name = measuredName('name', givenName, GRID_NAME_START)
   const gridName = GRID_NAME_START + name
   const grid = gridSettings(gridOptions)
   const { vanishedSeconds, logger } = grid
@@ -84,12 +86,20 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
   return Object.freeze({
     name,
     gridName,
+    count: oneOf('count', count, ['served', 'seen']),
     repeatSeconds,
     keepSeconds:
       (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
-    bots: oneOf('bots', bots, ['skip', 'count']),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
     logger,
     grid,
   })
+}
+
+/** Returns the names of a measure: that of its rows, and that of its grid and map. */
+export function measureNames(
+  { name, gridName }: Pick<HitsSettings, 'name' | 'gridName'>,
+  measure: Measure,
+): Pick<HitsSettings, 'name' | 'gridName'> {
+  return { name: measureName(name, measure), gridName: measureName(gridName, measure) }
 }

@@ -55,7 +55,7 @@ test('a viewer who is given is the same from every address', async () => {
   assert.equal(count, 2)
 })
 
-test('bots do not count, and who asks for privacy counts every time', async () => {
+test('bots count apart, and who asks for privacy counts every time', async () => {
   const views = (hits: Hits): void => {
     hits.record('a', requestOf(ANNA, { 'user-agent': 'Googlebot/2.1' }))
     for (let i = 0; i < 2; i++) {
@@ -64,7 +64,7 @@ test('bots do not count, and who asks for privacy counts every time', async () =
     hits.record('a', requestOf(ANNA))
   }
   assert.deepEqual(await counted(views), [3, []])
-  assert.deepEqual(await counted(views, { privacySignals: 'skip', bots: 'count' }), [2, []])
+  assert.deepEqual(await counted(views, { privacySignals: 'skip' }), [1, []])
   assert.deepEqual(await counted(views, { privacySignals: 'ignore' }), [2, []])
 })
 

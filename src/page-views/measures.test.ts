@@ -13,6 +13,14 @@ test('a full name tells the name and the measure', () => {
   }
 })
 
+test('names that begin full names are shorter by their beginning', () => {
+  assert.equal(measuredName('name', 'x'.repeat(22), 'hits.'), 'x'.repeat(22))
+  assert.throws(
+    () => measuredName('name', 'x'.repeat(23), 'hits.'),
+    /option "name" is .*; allowed: 1 to 22 /,
+  )
+})
+
 test('no name is the full name of another one', () => {
   for (const name of ['a.seen', 'a.bots', '.seen', 'x'.repeat(28), '', 'a b']) {
     assert.throws(() => measuredName('name', name), {

@@ -10,11 +10,14 @@ import { identifier, wrongValue } from '../support/options.js'
  */
 export type Measure = 'served' | 'seen' | 'bots'
 
+export const MEASURES = ['served', 'seen', 'bots'] as const satisfies readonly Measure[]
+
 /** Ends of the names of measures. */
 const ENDS: Readonly<Record<Measure, string>> = { served: '', seen: '.seen', bots: '.bots' }
 
-/** Most characters of a name that leaves room for these ends. */
-const MAX_NAME = 27
+/** Most characters of a full name. */
+const MAX_FULL_NAME = 32
+const LONGEST_END = 5
 
 /** Returns the full name of a measure of `name`. */
 export function measureName(name: string, measure: Measure): string {
@@ -35,9 +38,19 @@ export function otherMeasure(measure: 'served' | 'seen'): 'served' | 'seen' {
   return measure === 'served' ? 'seen' : 'served'
 }
 
-/** Checks a name whose measures have full names. @throws TypeError, RangeError */
-export function measuredName(option: string, value: unknown): string {
-  const name = identifier(option, value, MAX_NAME)
+/** The measure of a page that the server has sent. */
+export function sentMeasure(isBot: boolean): Measure {
+  return isBot ? 'bots' : 'served'
+}
+
+/**
+ * Checks a name whose measures have full names.
+ *
+ * @param start the beginning of the full names, before the name
+ * @throws TypeError, RangeError
+ */
+export function measuredName(option: string, value: unknown, start = ''): string {
+  const name = identifier(option, value, MAX_FULL_NAME - LONGEST_END - start.length)
   if (measureOf(name).measure === 'served') return name
   throw wrongValue(option, name, 'a name that does not end in ".seen" or ".bots"')
 }

@@ -8,8 +8,6 @@ import { asksForPrivacy, Bots } from './page-view.js'
 export interface VisitorSettings {
   /** The site's own function that says who the visitor is, and the option it was given as. */
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
-  /** `count`: as people. `apart`: as bots, without a visitor. */
-  readonly bots: 'skip' | 'count' | 'apart'
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
 }
 
@@ -61,12 +59,10 @@ export class Visitors {
   }
 
   treatmentOf(req: Request): Treatment {
-    const { bots, privacySignals } = this.#settings
-    const isBot = bots !== 'count' && this.#bots.isBot(req)
-    if (isBot && bots === 'skip') return 'none'
+    const { privacySignals } = this.#settings
     const asks = privacySignals !== 'ignore' && asksForPrivacy(req)
     if (asks && privacySignals === 'skip') return 'none'
-    if (isBot) return 'bot'
+    if (this.#bots.isBot(req)) return 'bot'
     return asks ? 'anonymous' : 'with visitor'
   }
 

@@ -1,0 +1,116 @@
+/** Reads the hits of an item by the hour and by the UTC day, with those of the measures beside. */
+import type { Queryable } from '../database/database.js'
+import { placeholders } from '../database/dialect.js'
+import { type Measure, measureName, otherMeasure } from '../page-views/measures.js'
+import { DAY_MS } from '../support/clock.js'
+import type { Period, PeriodRange } from '../support/periods.js'
+import { DAYS, HOURS, keptHoursFrom } from './history.js'
+
+/** Days of one `history()`. */
+export const MAX_DAYS = 3_660
+export const DEFAULT_DAYS = 30
+
+/**
+ * Hits of an item in one hour or day (UTC), by measure. A measure is in no other one's figure.
+ * `Hits` is `number`, or also `null` in ranges: an hour that is older than 8 days, whose hits are
+ * kept by day.
+ */
+interface MeasuredHits<Hits> {
+  /** Start of the hour or day, in ISO 8601. */
+  readonly start: string
+  /** Hits of the period. */
+  readonly hits: Hits
+  /** Pages of the item that were sent to bots. */
+  readonly bots: Hits
+  /**
+   * Views of the item that browsers have reported. Only with `count: 'served'`, where there have
+   * ever been any.
+   */
+  readonly seen?: Hits
+  /**
+   * Hits of pages that the server sent to people. Only with `count: 'seen'`, where there have ever
+   * been any.
+   */
+  readonly served?: Hits
+}
+
+/** Hits of an item on one day (UTC). */
+export interface HitsDay extends MeasuredHits<number> {}
+
+/**
+ * Hits of an item in one hour or day (UTC) of a range. `null`: an hour that is older than 8 days,
+ * whose hits are kept by day.
+ */
+export interface HitsPeriod extends MeasuredHits<number | null> {}
+
+/** The hits whose history is read, and the measure that they are of. */
+export interface Site {
+  readonly name: string
+  readonly count: 'served' | 'seen'
+  /** Whether there have ever been any of the other measure. */
+  readonly hasOther: boolean
+}
+
+/** The last `days` days of an item up to that of `now`, without gaps. */
+export async function readItemHistory(
+  queryable: Queryable,
+  site: Site,
+  item: string,
+  now: number,
+  days: number,
+): Promise<HitsDay[]> {
+  const to = Math.floor(now / DAY_MS) + 1
+  return readPeriods(queryable, DAYS, site, item, { from: to - days, to })
+}
+
+/** The hits of an item in each period of `range`, without gaps. */
+export async function readItemRange(
+  queryable: Queryable,
+  site: Site,
+  item: string,
+  now: number,
+  { by, from, to }: PeriodRange & { readonly by: Period },
+): Promise<HitsPeriod[]> {
+  const periods = await readPeriods(queryable, by === 'hour' ? HOURS : DAYS, site, item, {
+    from,
+    to,
+  })
+  if (by === 'day') return periods
+  const keptFrom = keptHoursFrom(now) - from
+  return periods.map((period, index) => {
+    if (index >= keptFrom) return period
+    const other = site.hasOther && { [otherMeasure(site.count)]: null }
+    return { start: period.start, hits: null, bots: null, ...other }
+  })
+}
+
+/** Each measure by its own name, in one statement. */
+async function readPeriods(
+  queryable: Queryable,
+  { table, period, ms }: typeof HOURS,
+  { name, count, hasOther }: Site,
+  item: string,
+  { from, to }: PeriodRange,
+): Promise<HitsDay[]> {
+  const other = otherMeasure(count)
+  const measures: Measure[] = [count, 'bots', ...(hasOther ? [other] : [])]
+  const { rows } = await queryable.query(
+    `SELECT name, ${period} AS period, hits FROM ${table.name} ` +
+      `WHERE name IN (${placeholders(measures.length)}) AND item = ? AND ` +
+      `${period} >= ? AND ${period} < ?`,
+    [...measures.map((measure) => measureName(name, measure)), Buffer.from(item), from, to],
+  )
+  const found = new Map(
+    rows.map((row) => [`${String(row['name'])} ${Number(row['period'])}`, Number(row['hits'])]),
+  )
+  return Array.from({ length: to - from }, (_, index) => {
+    const at = from + index
+    const of = (measure: Measure): number => found.get(`${measureName(name, measure)} ${at}`) ?? 0
+    return {
+      start: new Date(at * ms).toISOString(),
+      hits: of(count),
+      bots: of('bots'),
+      ...(hasOther && { [other]: of(other) }),
+    }
+  })
+}
