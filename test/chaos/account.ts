@@ -34,12 +34,22 @@ export interface Account {
   inexcusable: number
 }
 
-/** Accounts for each row. `poisons`: SQL refuses some rows of this table. */
+/** A life by its reports instead of its rows. All of a life that closed were answered before. */
+export function ofReports(life: WriterLife): WriterLife {
+  const { reports } = life
+  return { ...life, times: reports, poison: new Set(), afterClose: reports.length }
+}
+
+/**
+ * Accounts for each row. `poisons`: SQL refuses some rows of this table. `must`: which rows of
+ * killed writers may not be missing.
+ */
 export function account(
   lives: readonly WriterLife[],
   tally: Pick<Tally, 'has'>,
   poisons: boolean,
   disturbances: Disturbances,
+  must = mustBeThere,
 ): Account {
   const sum: Account = {
     recorded: 0,
@@ -68,7 +78,7 @@ export function account(
         sum[refused ? 'refused' : 'unexplained'] += early.length
       } else if (!refused) {
         sum.inexcusable += early.filter((number) =>
-          mustBeThere(life.times[number]!, life, disturbances),
+          must(life.times[number]!, life, disturbances),
         ).length
       }
     }

@@ -22,4 +22,5 @@ test(`${SECONDS} s of random faults: rows = recorded - reported, in every field`
     `the same faults again: npm run chaos -- --minutes ${SECONDS / 60} --seed ${SEED}`,
   )
   assert((figures['rows recorded'] ?? 0) > 1_000, 'writers were at work')
+  assert((figures['reports answered'] ?? 0) > 100, 'browsers reported to them')
 })

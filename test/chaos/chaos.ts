@@ -15,7 +15,7 @@ import { type Fault, TYPES, planOf } from './plan.js'
 import { answered, drained } from './drained.js'
 import { type Life, livesOf, type Slot } from './slot.js'
 import { readTruth } from './truth.js'
-import { COPIED, COPY, openUses, PARTS, type Uses } from './uses.js'
+import { COPIED, COPY, gridNameOf, openUses, PARTS, seenNameOf, type Uses } from './uses.js'
 import { hostOf, type Site, startWorld, type World } from './world.js'
 
 /** Between two looks at whether the copied site is at work. */
@@ -85,7 +85,7 @@ export async function runChaos({
 }
 
 /** Copies a database while its site is at work, and starts the site of the copy. */
-async function copyDatabase({ sites }: World): Promise<CopiedRows> {
+async function copyDatabase({ sites, apart }: World): Promise<CopiedRows> {
   const [from, to] = [COPIED, COPY].map((name) => sites.find((site) => site.name === name)!)
   const one = async ({ database }: Site, figure: string): Promise<number> =>
     Number((await database.query(`SELECT ${figure} AS n`)).rows[0]?.['n'])
@@ -93,9 +93,13 @@ async function copyDatabase({ sites }: World): Promise<CopiedRows> {
   const mark = (site: Site) => one(site, '(SELECT MAX(number) FROM wide_cache_marks)')
   while ((await count(from!, 'recorded')) === 0) await delay(LOOK_MS)
   await copySchema(from!.url, to!.url)
+  const names = { site: COPY, apart }
+  const visits = (name: string) =>
+    one(to!, `(SELECT COUNT(*) FROM activities WHERE name = '${name}')`)
   const copied = {
     recorded: await count(to!, 'recorded'),
-    activity: await count(to!, 'activities'),
+    activity: await visits(gridNameOf('activity', names)),
+    seen: await visits(seenNameOf(names)),
   }
   // The next mark comes 10 s after the last one.
   while ((await mark(from!)) <= (await mark(to!))) await delay(LOOK_MS)
@@ -121,7 +125,7 @@ async function withLooks<T>(world: World, work: () => Promise<T>): Promise<[Map<
   for (const site of world.sites) {
     ended.push(
       withReader(world, site, false, async (uses) => {
-        const its = new Looks(uses)
+        const its = new Looks(site.database, uses, { site: site.name, apart: world.apart })
         looks.set(site, its)
         result ??= work()
         await result.finally(() => its.stop())
@@ -225,8 +229,9 @@ async function readSite(
     .filter(({ options }) => options.records)
     .flatMap((slot) => slot.lives.map((life) => writerLife(life, placeOf(slot))))
   return withReader(world, site, 1, async (uses) => {
-    await drained(uses)
-    const found = await findOut(site.database, uses, { site: site.name, apart: world.apart })
+    const names = { site: site.name, apart: world.apart }
+    await drained(site.database, uses, names)
+    const found = await findOut(site.database, uses, names)
     // One that was killed before it began has recorded nothing.
     const killed = lives.filter(({ exact, times }) => !exact && times.length > 0)
     const heldBack = lives.filter(({ exact, closed }) => !exact && closed)
@@ -249,6 +254,7 @@ async function readSite(
         'writers closed': lives.filter(({ exact }) => exact).length,
         'writers killed': killed.length,
         'rows recorded': sumOf(lives, ({ times }) => times.length),
+        'reports answered': sumOf(lives, ({ reports }) => reports.filter(Number.isFinite).length),
         'rows recorded by killed writers': sumOf(killed, ({ times }) => times.length),
         'rows missing of killed writers': sumOf(
           killed,

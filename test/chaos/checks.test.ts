@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { LedgerReport } from '../../src/index.js'
 import type { WriterLife } from './account.js'
-import { mustBeThere } from './allowed-loss.js'
+import { mustBeSeen, mustBeThere } from './allowed-loss.js'
 import { checksOf } from './checks.js'
 import { type Disturbance, Disturbances } from './disturbances.js'
 import type { Found } from './found.js'
@@ -20,6 +20,7 @@ function world(): { life: WriterLife; found: Found } {
   const life: WriterLife = {
     name: 'a-1',
     times: Array.from({ length: ROWS }, (_, number) => number),
+    reports: Array.from({ length: ROWS }, (_, number) => number),
     poison: new Set(),
     afterClose: ROWS,
     closed: [{ committed: 0, quarantined: 0, inCache: 0, lost: 0 }],
@@ -28,9 +29,9 @@ function world(): { life: WriterLife; found: Found } {
     hasPrivateCache: false,
     reliesOn: ['a', 'MariaDB', 'database a'],
   }
-  const [recorded, activity] = [new Tally(), new Tally()]
+  const [recorded, activity, seen] = [new Tally(), new Tally(), new Tally()]
   for (let number = 0; number < ROWS; number++) {
-    for (const tally of [recorded, activity]) tally.add('a-1', number)
+    for (const tally of [recorded, activity, seen]) tally.add('a-1', number)
   }
   const ledger: LedgerReport = {
     issued: ROWS,
@@ -48,14 +49,16 @@ function world(): { life: WriterLife; found: Found } {
     found: {
       recorded,
       activity,
+      seen,
       hits: new Map([['a-1', ROWS]]),
-      ledgers: { recorded: ledger, activity: ledger, hits: ledger },
+      ledgers: { recorded: ledger, activity: ledger, hits: ledger, seen: ledger },
       stats: figures,
       recount: figures,
       mostValues: ROWS,
       mostViews: 1,
       openDay: 0,
       findings: [],
+      seenFindings: [],
     },
   }
 }
@@ -114,6 +117,18 @@ test('a row that is missing though its writer closed, and in no field of the led
   assert(names.includes('a activity: ledger().issued'))
 })
 
+test('a report that was answered and is missing, and one that is there twice', () => {
+  const given = world()
+  given.life.reports.push(ROWS)
+  given.found.seen.add('a-1', 3)
+  assert.deepEqual(broken(given), [
+    'a seen: rows that are there again',
+    'a seen: rows of closed writers missing without a reason',
+    'a seen: ledger().committed',
+    'a seen: ledger().issued',
+  ])
+})
+
 test('a row after close() that is not counted as dropped', () => {
   const given = world()
   given.life.times.push(ROWS)
@@ -128,6 +143,12 @@ test('a field of the ledger that is wrong breaks the sum, too', () => {
     'a hits: ledger().outstanding',
     'a hits: ledger() adds up to issued',
   ])
+})
+
+test('after calm a report to a killed writer must be there two minutes later', () => {
+  const must = (livedMs: number, answeredAt = 1_000_000): boolean =>
+    mustBeSeen(answeredAt, { killedAt: 1_000_000 + livedMs, hasPrivateCache: false }, CALM)
+  assert.deepEqual([must(119_999), must(120_000), must(120_000, Infinity)], [false, true, false])
 })
 
 test("after calm a killed writer's row must be there; after a fault it may be missing", () => {

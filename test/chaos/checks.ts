@@ -1,8 +1,9 @@
 /** Holds what was found against what was recorded, by name and number. */
-import { type Account, account, accountByCounts, type WriterLife } from './account.js'
+import { type Account, account, accountByCounts, ofReports, type WriterLife } from './account.js'
+import { mustBeSeen } from './allowed-loss.js'
 import type { Disturbances } from './disturbances.js'
 import type { Found } from './found.js'
-import { type Part, PARTS } from './uses.js'
+import { type Book, BOOKS } from './uses.js'
 
 export interface Check {
   readonly name: string
@@ -15,6 +16,7 @@ export interface Check {
 export interface CopiedRows {
   readonly recorded: number
   readonly activity: number
+  readonly seen: number
 }
 
 /** Values that an hour of a dimension may list. */
@@ -28,10 +30,11 @@ export function checksOf(
   disturbances: Disturbances,
   copied?: CopiedRows,
 ): Check[] {
-  const accounts: Record<Part, Account> = {
+  const accounts: Record<Book, Account> = {
     recorded: account(lives, found.recorded, true, disturbances),
     activity: account(lives, found.activity, false, disturbances),
     hits: accountByCounts(lives, found.hits),
+    seen: account(lives.map(ofReports), found.seen, false, disturbances, mustBeSeen),
   }
   const own = new Set(lives.map(({ name }) => name))
   const foreign = (of: Iterable<[life: string, rows: number]>): number =>
@@ -40,6 +43,7 @@ export function checksOf(
     recorded: found.recorded.rows,
     activity: found.activity.rows,
     hits: [...found.hits.values()].reduce((sum, hits) => sum + hits, 0),
+    seen: found.seen.rows,
   }
   return [
     exactly(
@@ -52,41 +56,44 @@ export function checksOf(
       copied?.activity ?? 0,
       foreign(found.activity.lives()),
     ),
+    exactly('seen: rows of another site', copied?.seen ?? 0, foreign(found.seen.lives())),
     ...(copied ? [] : [exactly('hits: rows of another site', 0, foreign(found.hits))]),
     exactly('recorded: rows that are there again', 0, found.recorded.again),
     exactly('activity: rows that are there again', 0, found.activity.again),
+    exactly('seen: rows that are there again', 0, found.seen.again),
     exactly('recorded: rows that SQL was to refuse', 0, found.recorded.refused),
-    ...PARTS.flatMap((part) => [
-      ...rowChecks(part, accounts[part]),
-      ...(copied ? [] : ledgerChecks(part, accounts[part], found.ledgers[part], rows[part])),
+    ...BOOKS.flatMap((book) => [
+      ...rowChecks(book, accounts[book]),
+      ...(copied ? [] : ledgerChecks(book, accounts[book], found.ledgers[book], rows[book])),
     ]),
     exactly('activity: stats().pageViews', found.recount.pageViews, found.stats.pageViews),
     exactly('activity: stats().visitors', found.recount.visitors, found.stats.visitors),
     between('activity: values of an hour', 0, MOST_VALUES, found.mostValues),
     exactly('activity: views of a page that was viewed once', 1, found.mostViews),
     exactly('activity: certificate().findings', 0, found.findings.length),
+    exactly('seen: certificate().findings', 0, found.seenFindings.length),
     exactly('activity: days closed before their end', 0, Number(found.openDay > Date.now())),
   ].map((check) => ({ ...check, name: `${site} ${check.name}` }))
 }
 
-function rowChecks(part: Part, { unexplained, inexcusable }: Account): Check[] {
+function rowChecks(book: Book, { unexplained, inexcusable }: Account): Check[] {
   return [
-    exactly(`${part}: rows of closed writers missing without a reason`, 0, unexplained),
-    exactly(`${part}: rows of killed writers missing without an excuse`, 0, inexcusable),
+    exactly(`${book}: rows of closed writers missing without a reason`, 0, unexplained),
+    exactly(`${book}: rows of killed writers missing without an excuse`, 0, inexcusable),
   ]
 }
 
 /** A ledger, field by field. Killed writers make ranges of what would be numbers. */
 function ledgerChecks(
-  part: Part,
+  book: Book,
   sums: Account,
-  ledger: Found['ledgers'][Part],
+  ledger: Found['ledgers'][Book],
   rows: number,
 ): Check[] {
   const { recorded, refused, afterClose, othersRecorded, othersCame } = sums
   const mayBeLost = othersRecorded - othersCame
   const { issued, committed, quarantined, dropped, outstanding, owed, lost } = ledger
-  const mayBeRefused = part === 'recorded' ? mayBeLost : 0
+  const mayBeRefused = book === 'recorded' ? mayBeLost : 0
   return [
     exactly('ledger().committed', rows, committed),
     between('ledger().quarantined', refused, refused + mayBeRefused, quarantined),
@@ -99,7 +106,7 @@ function ledgerChecks(
       issued,
       committed + quarantined + dropped + outstanding + owed + lost,
     ),
-  ].map((check) => ({ ...check, name: `${part}: ${check.name}` }))
+  ].map((check) => ({ ...check, name: `${book}: ${check.name}` }))
 }
 
 export function exactly(name: string, expected: number, found: number): Check {

@@ -1,6 +1,7 @@
 /** Waits until the ledgers of a healed world stand still. */
 import { setTimeout as delay } from 'node:timers/promises'
-import { PARTS, type Uses } from './uses.js'
+import type { Database } from '../../src/index.js'
+import { ledgersOf, PARTS, type Uses, type UsesOptions } from './uses.js'
 
 /** A killed writer counts as vanished after 60 s; twice that, and a while for a busy machine. */
 const DRAIN_MS = 140_000
@@ -13,16 +14,18 @@ const ANSWER_MS = 300_000
  * Drains until no rows are on their way, or for {@link DRAIN_MS}. The checks say what is still
  * outstanding then.
  */
-export async function drained(uses: Uses): Promise<void> {
+export async function drained(
+  database: Database,
+  uses: Uses,
+  names: Pick<UsesOptions, 'site' | 'apart'>,
+): Promise<void> {
   const deadline = performance.now() + DRAIN_MS
   for (;;) {
     const isOver = performance.now() > deadline
     try {
       for (const part of PARTS) await answered(`${part}: drain()`, uses[part].drain({ all: true }))
-      const ledgers = await Promise.all(
-        PARTS.map((part) => answered(`${part}: ledger()`, uses[part].ledger())),
-      )
-      if (isOver || ledgers.every(({ outstanding }) => outstanding === 0)) return
+      const ledgers = await answered('ledger()', ledgersOf(database, uses, names))
+      if (isOver || Object.values(ledgers).every(({ outstanding }) => outstanding === 0)) return
     } catch (error) {
       // The collectors of this process are at it, too.
       if (isOver) throw error

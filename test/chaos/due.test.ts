@@ -12,6 +12,7 @@ const AT = 1_000_000
 function life(more: Partial<WriterLife> = {}): WriterLife {
   return {
     name: 'a-1',
+    reports: [],
     times: [0, AT],
     poison: new Set(),
     afterClose: Infinity,

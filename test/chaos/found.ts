@@ -1,7 +1,15 @@
 /** The final state of a site's database and its ledgers. */
 import type { ActivityStats, Database, LedgerReport } from '../../src/index.js'
+import { readCertificate } from '../../src/activity/certificate.js'
 import { Tally } from './tally.js'
-import { gridNameOf, type Part, type Uses, type UsesOptions } from './uses.js'
+import {
+  type Book,
+  gridNameOf,
+  ledgersOf,
+  seenNameOf,
+  type Uses,
+  type UsesOptions,
+} from './uses.js'
 
 /** Views and visitors. */
 export interface Figures {
@@ -10,12 +18,13 @@ export interface Figures {
 }
 
 export interface Found {
-  /** The rows of the site's own table, and those of `activities`. */
+  /** The rows of the site's own table, and those of `activities`: served, and seen. */
   readonly recorded: Tally
   readonly activity: Tally
+  readonly seen: Tally
   /** Hits of each life. */
   readonly hits: ReadonlyMap<string, number>
-  readonly ledgers: Readonly<Record<Part, LedgerReport>>
+  readonly ledgers: Readonly<Record<Book, LedgerReport>>
   /** Figures of `stats()`, and of `activities`. */
   readonly stats: Figures
   readonly recount: Figures
@@ -25,8 +34,9 @@ export interface Found {
   readonly mostViews: number
   /** Begin of the oldest open day, in milliseconds since the Unix epoch. */
   readonly openDay: number
-  /** Disagreements that today's certificate lists. */
+  /** Disagreements that today's certificates list, of served views and of seen ones. */
   readonly findings: readonly string[]
+  readonly seenFindings: readonly string[]
 }
 
 const DAY_MS = 24 * 3600_000
@@ -41,15 +51,18 @@ export async function findOut(
   uses: Uses,
   names: Pick<UsesOptions, 'site' | 'apart'>,
 ): Promise<Found> {
-  const [recorded, activity] = [new Tally(), new Tally()]
+  const [recorded, activity, seen] = [new Tally(), new Tally(), new Tally()]
   for await (const { life, number } of all(database, 'recorded', 'id', 'life, number')) {
     recorded.add(String(life), Number(number))
   }
   // One name has them: numbers are its own.
   const name = gridNameOf('activity', names)
-  for await (const { page } of all(database, 'activities', 'number', 'page', name)) {
-    const [, life = '', number = ''] = String(page).split('/')
-    activity.add(life, Number(number))
+  const seenName = seenNameOf(names)
+  for (const [tally, ofName] of [[activity, name] as const, [seen, seenName] as const]) {
+    for await (const { page } of all(database, 'activities', 'number', 'page', ofName)) {
+      const [, life = '', number = ''] = String(page).split('/')
+      tally.add(life, Number(number))
+    }
   }
   const today = new Date().toISOString().slice(0, 10)
   const hits = new Map<string, number>()
@@ -82,18 +95,18 @@ export async function findOut(
   return {
     recorded,
     activity,
+    seen,
     hits,
-    ledgers: {
-      recorded: await uses.recorded.ledger(),
-      activity: await uses.activity.ledger(),
-      hits: await uses.hits.ledger(),
-    },
+    ledgers: await ledgersOf(database, uses, names),
     stats,
     mostValues: Number(values?.['n']),
     mostViews: Number(values?.['views']),
     openDay: Number(recount?.['open_day']) * DAY_MS,
     recount: { pageViews: Number(recount?.['views']), visitors: Number(recount?.['visitors']) },
     findings: (await uses.activity.certificate(today)).findings,
+    seenFindings: (
+      await readCertificate(database, seenName, Date.parse(today) / DAY_MS, await database.now())
+    ).findings,
   }
 }
 

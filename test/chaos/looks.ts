@@ -4,13 +4,13 @@
  * `stale` says that figures are old; and no field of a ledger falls but two.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { LedgerReport } from '../../src/index.js'
+import type { Database, LedgerReport } from '../../src/index.js'
 import type { WriterLife } from './account.js'
 import type { Disturbances } from './disturbances.js'
 import { type Check, exactly } from './checks.js'
 import { type Due, dueRows, STEPS } from './due.js'
 import { firstIndex } from './first-index.js'
-import { PARTS, type Uses, WINDOW_SECONDS } from './uses.js'
+import { BOOKS, ledgersOf, type Uses, type UsesOptions, WINDOW_SECONDS } from './uses.js'
 
 const LOOK_EVERY_MS = 500
 
@@ -36,7 +36,9 @@ interface Look {
 
 /** Looks at one site until it is stopped. */
 export class Looks {
+  readonly #database: Database
   readonly #uses: Uses
+  readonly #names: Pick<UsesOptions, 'site' | 'apart'>
   readonly #looks: Look[] = []
   readonly #ledgers = new Map<string, LedgerReport>()
   readonly #fallen: string[] = []
@@ -44,8 +46,10 @@ export class Looks {
   #stopped = false
   readonly #done: Promise<unknown>
 
-  constructor(uses: Uses) {
+  constructor(database: Database, uses: Uses, names: Pick<UsesOptions, 'site' | 'apart'>) {
+    this.#database = database
     this.#uses = uses
+    this.#names = names
     this.#done = Promise.all([this.#lookOn(() => this.#stats()), this.#lookOn(() => this.#fall())])
   }
 
@@ -100,12 +104,13 @@ export class Looks {
   }
 
   async #fall(): Promise<void> {
-    for (const part of PARTS) {
-      const [before, now] = [this.#ledgers.get(part), await this.#uses[part].ledger()]
-      this.#ledgers.set(part, now)
+    const ledgers = await ledgersOf(this.#database, this.#uses, this.#names)
+    for (const book of BOOKS) {
+      const [before, now] = [this.#ledgers.get(book), ledgers[book]]
+      this.#ledgers.set(book, now)
       for (const field of Object.keys(now) as (keyof LedgerReport)[]) {
         if (before && now[field] < before[field] && !MAY_FALL.includes(field)) {
-          this.#fallen.push(`${part} ${field} from ${before[field]} to ${now[field]}`)
+          this.#fallen.push(`${book} ${field} from ${before[field]} to ${now[field]}`)
         }
       }
     }

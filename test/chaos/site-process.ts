@@ -1,5 +1,6 @@
 /**
- * A process of a site: a web server that records, or a pure collector. Its parent tells it to step
+ * A process of a site: a web server that records, and that browsers report views to, or a pure
+ * collector. Its parent tells it to step
  * its clock, to record a row that SQL refuses, or to record many at once or for a while. SIGTERM
  * closes it in order.
  */
@@ -7,8 +8,10 @@ import { stepClock } from './stepping-clock.js'
 import { ASSIGNMENT, type Assignment, monotonic, type Order } from './assignment.js'
 import { TruthKeeper } from './truth.js'
 import { openUses, PARTS } from './uses.js'
+import { Reports } from './reports.js'
 
 const TICK_MS = 20
+const REPORT_MS = 100
 const VISITORS = 97
 /**
  * Requests that are answered when the process closes already. Later ones, behind the last word of a
@@ -22,6 +25,7 @@ const { life, rightAtZero } = assignment
 const rightTime = (): number => rightAtZero + monotonic()
 const uses = openUses(assignment)
 const truth = assignment.truth === undefined ? undefined : new TruthKeeper(assignment.truth)
+const browsers = truth && new Reports(uses.activity, life, truth, rightTime)
 const record = (poison = false): void => {
   if (!truth) return
   const number = truth.row(rightTime(), poison)
@@ -34,6 +38,7 @@ const recordMany = (rows: number): void => {
 }
 // Keeps a collector alive, too.
 const pace = setInterval(record, TICK_MS)
+const reporting = setInterval(() => browsers?.send(), REPORT_MS)
 
 process.on('message', (order: Order) => {
   if (closing) return
@@ -53,6 +58,8 @@ let closing = false
 process.once('SIGTERM', async () => {
   closing = true
   clearInterval(pace)
+  clearInterval(reporting)
+  await browsers?.end()
   truth?.closing(rightTime())
   const closed = Promise.all(PARTS.map((part) => uses[part].close()))
   for (let rows = 0; rows < ROWS_AFTER_CLOSE; rows++) record()

@@ -2,7 +2,8 @@
  * The record of what a writer has recorded, kept in a file that the writer appends to,
  * synchronously, before it records: after a SIGKILL at any moment the file tells the truth, up to
  * its last row. One line each: `row <time>`, `poison <time>` (a row that SQL refuses),
- * `closing <time>`, `closed <reports>`. Rows are numbered by their order.
+ * `report <time>` (a view that a browser reports), `answered <number> <time>` (that report),
+ * `closing <time>`, `closed <reports>`. Rows are numbered by their order, and so are reports.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { CloseReport } from '../../src/index.js'
@@ -11,6 +12,7 @@ import type { CloseReport } from '../../src/index.js'
 export class TruthKeeper {
   readonly #file: number
   #rows = 0
+  #reports = 0
 
   constructor(path: string) {
     this.#file = openSync(path, 'a')
@@ -20,6 +22,16 @@ export class TruthKeeper {
   row(time: number, poison: boolean): number {
     this.#line(poison ? 'poison' : 'row', time)
     return this.#rows++
+  }
+
+  /** Enters a report and returns its number. */
+  report(time: number): number {
+    this.#line('report', time)
+    return this.#reports++
+  }
+
+  answered(report: number, time: number): void {
+    this.#line('answered', `${report} ${time}`)
   }
 
   closing(time: number): void {
@@ -43,6 +55,8 @@ export interface Truth {
    * right.
    */
   readonly times: number[]
+  /** Time at which each report was answered; `Infinity`: nobody knows whether it was. */
+  readonly reports: number[]
   /** Numbers of the rows that SQL refuses. */
   readonly poison: Set<number>
   /**
@@ -56,14 +70,24 @@ export interface Truth {
 
 /** Reads a writer's file. A writer that was killed before it began has none. */
 export function readTruth(path: string): Truth {
-  const truth: Truth = { times: [], poison: new Set(), afterClose: Infinity, closed: undefined }
+  const truth: Truth = {
+    times: [],
+    reports: [],
+    poison: new Set(),
+    afterClose: Infinity,
+    closed: undefined,
+  }
   if (!existsSync(path)) return truth
   for (const line of readFileSync(path, 'utf8').split('\n')) {
     const space = line.indexOf(' ')
     const [word, value] = [line.slice(0, space), line.slice(space + 1)]
     if (word === 'closing') truth.afterClose = truth.times.length
     else if (word === 'closed') truth.closed = JSON.parse(value) as CloseReport[]
-    else if (word === 'row' || word === 'poison') {
+    else if (word === 'report') truth.reports.push(Infinity)
+    else if (word === 'answered') {
+      const [number, time] = value.split(' ').map(Number)
+      truth.reports[number!] = time!
+    } else if (word === 'row' || word === 'poison') {
       if (word === 'poison') truth.poison.add(truth.times.length)
       truth.times.push(Number(value))
     }

@@ -6,11 +6,15 @@ import {
   type Activity,
   createActivity,
   createHits,
+  type Database,
   type Hits,
+  type LedgerReport,
   type Logger,
   WideCache,
 } from '../../src/index.js'
+import { measureName } from '../../src/page-views/measures.js'
 import { CONFIRM_MARGIN_SECONDS } from '../../src/wide-cache/grid-options.js'
+import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
 
 /** A row of the table `recorded`. SQL refuses a negative number. */
 export interface Row {
@@ -41,6 +45,10 @@ export interface Uses {
 export const PARTS = ['recorded', 'activity', 'hits'] as const
 export type Part = (typeof PARTS)[number]
 
+/** What has a ledger: the three, and the views that browsers report to the activity. */
+export const BOOKS = [...PARTS, 'seen'] as const
+export type Book = (typeof BOOKS)[number]
+
 const ROWS_A_STATEMENT = 500
 /** Longer than any fault, so that closing in order never has to leave anything behind. */
 const CLOSE_TIMEOUT_MS = 180_000
@@ -66,6 +74,22 @@ export function gridNameOf(
   { site, apart }: Pick<UsesOptions, 'site' | 'apart'>,
 ): string {
   return apart ? `${part}-${site === COPY ? COPIED : site}` : part
+}
+
+/** The name that the views that browsers report have in `site`. */
+export function seenNameOf(names: Pick<UsesOptions, 'site' | 'apart'>): string {
+  return measureName(gridNameOf('activity', names), 'seen')
+}
+
+/** The ledgers of a site, as a process sees them that has recorded nothing of what is seen. */
+export async function ledgersOf(
+  database: Database,
+  uses: Uses,
+  names: Pick<UsesOptions, 'site' | 'apart'>,
+): Promise<Record<Book, LedgerReport>> {
+  const [recorded, activity, hits] = await Promise.all(PARTS.map((part) => uses[part].ledger()))
+  const seen = await ledgerReport(database, seenNameOf(names), () => undefined)
+  return { recorded: recorded!, activity: activity!, hits: hits!, seen }
 }
 
 /** Opens them. `logger`: not given, what they say goes to the console. */
