@@ -2,13 +2,16 @@
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { HOURS_A_DAY } from '../activity/books.js'
-import { readHistory, readTop } from '../activity/history.js'
-import type { Period, PeriodRange } from '../support/periods.js'
+import { type MeasuredPeriod, readHistory, readTop } from '../activity/history.js'
+import { readActivityHistory } from '../activity/history-beside.js'
 import { exportQuery, hourOf, topQuery, wholeDays } from '../activity/ranges.js'
+import { readActivityTop, type ValueViews } from '../activity/top-beside.js'
 import type { Database, Queryable } from '../database/database.js'
+import { measureOf } from '../page-views/measures.js'
 import { csvRow } from '../support/csv.js'
 import type { Logger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
+import type { Period, PeriodRange } from '../support/periods.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { activityNamed, dimensionNamed, withActivities } from './activities.js'
 import { type ExportOptions, UsageError } from './arguments.js'
@@ -16,13 +19,9 @@ import { type ExportOptions, UsageError } from './arguments.js'
 /** Hours or days that are read by one statement. */
 const PERIODS_A_READ = 1_000
 
-type Row = readonly (string | number | null)[]
-
-/** Data to export: the names of its columns, and its rows. */
-interface Table {
-  readonly columns: readonly string[]
-  readonly rows: AsyncIterable<Row>
-}
+/** A row to export, by the names of its columns. All have those of the first one. */
+type Row = Readonly<Record<string, string | number | null>>
+type Rows = AsyncIterable<Row>
 
 /** @throws TypeError, RangeError, UsageError for flags that are wrong; what the database throws */
 export async function exportSums(
@@ -34,36 +33,46 @@ export async function exportSums(
   const format = oneOf('format', options.format ?? 'csv', ['csv', 'ndjson'])
   const read = options.top === undefined ? historyOf(options) : topOf(options, options.top)
   await withActivities(options.database, logger, async (database) => {
-    const table = await read(database, await activityNamed(database, options.name))
-    const text = format === 'csv' ? asCsv(table) : asLines(table)
+    const rows = read(database, await activityNamed(database, options.name))
+    const text = format === 'csv' ? asCsv(rows) : asLines(rows)
     await pipeline(Readable.from(text), out, { end: false }).catch(unlessReaderLeft)
   })
 }
 
-type Read = (database: Database, name: string) => Promise<Table>
+type Read = (database: Database, name: string) => Rows
 
 function historyOf(options: ExportOptions): Read {
   if (options.n !== undefined) throw new UsageError('--n goes with --top')
   const by = oneOf('by', options.by ?? 'day', ['hour', 'day'])
   const { range } = exportQuery({ ...momentsOf(options), by })
-  return async (database, name) => ({
-    columns: ['start', 'pageViews', 'visitors'],
-    rows: history(database, name, by, range),
-  })
+  return (database, name) => history(database, name, by, range)
 }
 
 function topOf(options: ExportOptions, dimension: string): Read {
   if (options.by !== undefined) throw new UsageError('--by does not go with --top')
   const { range, n } = topQuery({ ...momentsOf(options), n: options.n })
-  return async (database, name) => {
+  return async function* (database, name) {
     const known = await dimensionNamed(database, name, 'top', dimension)
-    const kept = await keptFrom(database, name)
-    const values = await readTop(database, name, known, wholeDays(range, kept), n)
-    return {
-      columns: ['value', 'pageViews'],
-      rows: Readable.from(values.map(({ value, pageViews }): Row => [value, pageViews])),
-    }
+    const hours = wholeDays(range, await keptFrom(database, name))
+    const { name: site, measure } = measureOf(name)
+    const values =
+      measure === 'bots'
+        ? await readTop(database, name, known, hours, n)
+        : await readActivityTop(database, { name: site, count: measure }, known, hours, n)
+    yield* withSameColumns(values)
   }
+}
+
+/** Where views of the other measure are known of some values only, the others have an empty cell. */
+function withSameColumns(values: readonly ValueViews[]): Row[] {
+  const other = (['seen', 'served'] as const).find((field) =>
+    values.some((value) => value[field] !== undefined),
+  )
+  return values.map(({ value, pageViews, ...beside }) => ({
+    value,
+    pageViews,
+    ...(other && { [other]: beside[other] ?? null }),
+  }))
 }
 
 function momentsOf({ from, to }: ExportOptions): { from: string; to: string } {
@@ -84,24 +93,29 @@ async function* history(
   by: Period,
   { from, to }: PeriodRange,
 ): AsyncGenerator<Row> {
+  const { name: site, measure } = measureOf(name)
+  const read = (part: PeriodRange): Promise<MeasuredPeriod[]> =>
+    measure === 'bots'
+      ? readHistory(database, name, by, part)
+      : readActivityHistory(database, { name: site, count: measure }, by, part)
   for (let at = from; at < to; at += PERIODS_A_READ) {
     const part = { from: at, to: Math.min(at + PERIODS_A_READ, to) }
-    for (const { start, pageViews, visitors } of await readHistory(database, name, by, part)) {
-      yield [start, pageViews, visitors]
-    }
+    for (const period of await read(part)) yield { ...period }
   }
 }
 
-async function* asCsv({ columns, rows }: Table): AsyncGenerator<string> {
-  yield csvRow(columns)
-  for await (const row of rows) yield csvRow(row)
-}
-
-async function* asLines({ columns, rows }: Table): AsyncGenerator<string> {
+async function* asCsv(rows: Rows): AsyncGenerator<string> {
+  let columns: readonly string[] | undefined
   for await (const row of rows) {
-    const record = Object.fromEntries(columns.map((column, index) => [column, row[index]]))
-    yield `${JSON.stringify(record)}\n`
+    if (!columns) yield csvRow((columns = Object.keys(row)))
+    yield csvRow(columns.map((column) => row[column] ?? null))
   }
+  // Only a range without values has no rows.
+  if (!columns) yield csvRow(['value', 'pageViews'])
+}
+
+async function* asLines(rows: Rows): AsyncGenerator<string> {
+  for await (const row of rows) yield `${JSON.stringify(row)}\n`
 }
 
 /** `export … | head` has read what it wants. */

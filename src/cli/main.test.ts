@@ -12,6 +12,7 @@ import { memory } from '../cache/memory.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { eventually } from '../support/eventually.fixture.js'
+import { BROWSER, serving } from '../support/http.fixture.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
@@ -21,9 +22,6 @@ import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const MAIN = fileURLToPath(new URL('./main.ts', import.meta.url))
 const WEB_PROCESS = fileURLToPath(new URL('./web-process.fixture.ts', import.meta.url))
-const BROWSER =
-  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
-  'Safari/537.36'
 const INDEX = fileURLToPath(new URL('../index.ts', import.meta.url))
 
 const folder = temporaryFolder('cli')
@@ -206,8 +204,8 @@ describe('export', () => {
     const csv = await exported('--to', '2026-05-20')
     assert.equal(
       csv,
-      'start,pageViews,visitors\r\n2026-05-17T00:00:00.000Z,4,3\r\n' +
-        '2026-05-18T00:00:00.000Z,1,1\r\n2026-05-19T00:00:00.000Z,0,0\r\n',
+      'start,pageViews,visitors,bots\r\n2026-05-17T00:00:00.000Z,4,3,0\r\n' +
+        '2026-05-18T00:00:00.000Z,1,1,0\r\n2026-05-19T00:00:00.000Z,0,0,0\r\n',
     )
   })
 
@@ -219,12 +217,63 @@ describe('export', () => {
       .map((line) => JSON.parse(line) as unknown)
     assert.equal(rows.length, 731 * 24)
     const query = { from: DAY, to: DAY + 86_400_000, by: 'hour' } as const
-    // Each measure has a full name, and an export is of one.
-    const periods = await activity.history(query)
-    assert.deepEqual(
-      rows.slice(-24),
-      periods.map(({ bots: _, ...period }) => period),
+    assert.deepEqual(rows.slice(-24), await activity.history(query))
+  })
+
+  test('prints bots and the other measure beside that of the full name', async () => {
+    const own = { DATABASE_URL: `sqlite:${join(folder, 'measures.db')}` }
+    const blog = createActivity({
+      name: 'blog',
+      database: own.DATABASE_URL,
+      cache: memory(),
+      collect: false,
+    })
+    const handler = blog.router({ mountPath: '/activity' })
+    await serving(handler, async (port) => {
+      const from = (agent: string) => ({ 'user-agent': agent, 'sec-fetch-site': 'same-origin' })
+      const requestFrom = (agent: string) =>
+        ({ url: '/', headers: from(agent), socket: { remoteAddress: '192.0.2.1' } }) as never
+      blog.record(requestFrom(BROWSER), { page: '/a' })
+      for (let i = 0; i < 2; i++) blog.record(requestFrom('Googlebot/2.1'), { page: '/b' })
+      for (const page of ['/a', '/a', '/c']) {
+        const body = JSON.stringify({ page, referrer: '' })
+        const url = `http://127.0.0.1:${port}/activity/seen`
+        const posted = { method: 'POST', headers: from(BROWSER), body }
+        assert.equal((await fetch(url, posted)).status, 204)
+      }
+      await blog.flush()
+      await blog.drain({ all: true })
+    })
+    await blog.close()
+    // Of two days, should midnight pass.
+    const now = Date.now()
+    const [day, next] = [now - 86_400_000, now + 86_400_000].map((time) =>
+      new Date(time).toISOString().slice(0, 10),
     )
+    const exported = async (name: string, ...args: string[]): Promise<string> => {
+      const flags = ['--name', name, '--from', day!, '--to', next!, ...args]
+      const ran = await run(['export', ...flags], own)
+      assert.deepEqual([ran.status, ran.stderr], [0, ''])
+      return ran.stdout
+    }
+    const sums = async (name: string) => {
+      const [header, ...days] = (await exported(name)).split('\r\n')
+      const figures = days.map((day) => day.slice(day.indexOf(',')))
+      return [header, figures.filter((day) => /[1-9]/.test(day))]
+    }
+    assert.deepEqual(await sums('blog'), ['start,pageViews,visitors,bots,seen', [',1,1,2,3']])
+    assert.deepEqual(await sums('blog.seen'), [
+      'start,pageViews,visitors,bots,served',
+      [',3,1,2,1'],
+    ])
+    assert.deepEqual(await sums('blog.bots'), ['start,pageViews,visitors', [',2,0']])
+    const top = ['--top', 'page']
+    assert.equal(await exported('blog', ...top), 'value,pageViews,seen\r\n/a,1,2\r\n')
+    assert.equal(
+      await exported('blog.seen', ...top),
+      'value,pageViews,served\r\n/a,2,1\r\n/c,1,0\r\n',
+    )
+    assert.equal(await exported('blog.bots', ...top), 'value,pageViews\r\n/b,2\r\n')
   })
 
   test('prints the values of a dimension; what a formula would be is none', async () => {

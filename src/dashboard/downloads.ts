@@ -5,7 +5,7 @@
 import { DAY_MS } from '../support/clock.js'
 import { csvRow } from '../support/csv.js'
 import type { Period } from '../support/periods.js'
-import type { Counted, DashboardSource, Dated, Range } from './source.js'
+import type { Counted, DashboardSource, Dated, Range, Sums } from './source.js'
 
 /** Range of one query of the database: about 750 hours, or a year of days. */
 const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366 * DAY_MS }
@@ -13,12 +13,17 @@ const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366
 /** Text for visits without a value. */
 export const NO_VALUE = '(none)'
 
+const HISTORY = ['start', 'pageViews', 'visitors', 'bots'] as const
+
 export interface Download {
   readonly fileName: string
   readonly text: AsyncGenerator<string, void, undefined>
 }
 
-/** `start,pageViews,visitors` for each hour or UTC day. */
+/**
+ * `start,pageViews,visitors,bots` for each hour or UTC day, and `seen` or `served` where there are
+ * such views.
+ */
 export function historyDownload(
   source: DashboardSource,
   range: Range & { readonly by: Period },
@@ -33,15 +38,17 @@ async function* historyText(
   source: DashboardSource,
   { from, to, by }: Range & { readonly by: Period },
 ): AsyncGenerator<string, void, undefined> {
-  let text = csvRow(['start', 'pageViews', 'visitors'])
+  let columns: readonly (keyof Sums)[] | undefined
   for (let start = from; start < to; start += PIECE_MS[by]) {
     const end = Math.min(to, start + PIECE_MS[by])
     const { figures } = await source.history({ from: start, to: end, by })
-    for (const sums of figures) {
-      text += csvRow([sums.start, sums.pageViews, sums.visitors])
+    let text = ''
+    if (!columns) {
+      columns = [...HISTORY, ...besideOf(figures)]
+      text += csvRow(columns)
     }
+    for (const sums of figures) text += csvRow(columns.map((column) => sums[column] ?? null))
     yield text
-    text = ''
   }
 }
 
@@ -66,7 +73,10 @@ async function* subjectText(
   yield text
 }
 
-/** `value,pageViews` for the most viewed values of a dimension. */
+/**
+ * `value,pageViews` for the most viewed values of a dimension, and `seen` or `served` where such
+ * views are known of any.
+ */
 export function topDownload(
   source: DashboardSource,
   { dimension, from, to, n }: Range & { readonly dimension: string; readonly n: number },
@@ -80,10 +90,22 @@ export function topDownload(
 async function* topText(
   top: () => ReturnType<DashboardSource['top']>,
 ): AsyncGenerator<string, void, undefined> {
-  let text = csvRow(['value', 'pageViews'])
   const { figures } = await top()
-  for (const { value, pageViews } of figures) text += csvRow([value ?? NO_VALUE, pageViews])
+  const beside = besideOf(figures)
+  let text = csvRow(['value', 'pageViews', ...beside])
+  for (const { value, pageViews, ...others } of figures) {
+    text += csvRow([value ?? NO_VALUE, pageViews, ...beside.map((field) => others[field] ?? null)])
+  }
   yield text
+}
+
+/** The measure beside that of the figures, if any of them has it. */
+function besideOf(
+  figures: readonly Pick<Sums, 'seen' | 'served'>[],
+): readonly ('seen' | 'served')[] {
+  return (['seen', 'served'] as const).filter((field) =>
+    figures.some((one) => one[field] !== undefined),
+  )
 }
 
 /** `activity-page-2026-11-01-2026-11-30.csv`: letters that need no escape in a header. */

@@ -410,9 +410,9 @@ for (const [name, express] of expresses) {
       assert.equal(headers['cache-control'], 'no-store')
       assert.equal(headers['x-content-type-options'], 'nosniff')
       const lines = text.split('\r\n')
-      assert.equal(lines[0], 'start,pageViews,visitors')
-      assert.match(lines[1]!, /^2026-09-01T00:00:00.000Z,\d+,\d+$/)
-      assert.match(lines.at(-2)!, /^2026-10-31T23:00:00.000Z,\d+,\d+$/)
+      assert.equal(lines[0], 'start,pageViews,visitors,bots,seen')
+      assert.match(lines[1]!, /^2026-09-01T00:00:00.000Z,\d+,\d+,\d+,\d+$/)
+      assert.match(lines.at(-2)!, /^2026-10-31T23:00:00.000Z,\d+,\d+,\d+,\d+$/)
       assert.equal(lines.length, 1 + 61 * 24 + 1)
       assert.equal(new Set(lines).size, lines.length)
       assert.equal(source.asked.length, 2)
@@ -424,11 +424,11 @@ for (const [name, express] of expresses) {
       const { get } = site()
       const range = 'from=2026-11-01&to=2026-11-02'
       const { text } = await get(`/top.csv?dimension=page&n=100&${range}`).expect(200)
-      assert.match(text, /^value,pageViews\r\n\/,2160\r\n/)
-      assert(text.includes(`"'=HYPERLINK(""http://example.org"",""x"")",432\r\n`))
-      assert(text.includes(`${HOSTILE},540\r\n`))
+      assert.match(text, /^value,pageViews,seen\r\n\/,2160,1080\r\n/)
+      assert(text.includes(`"'=HYPERLINK(""http://example.org"",""x"")",432,216\r\n`))
+      assert(text.includes(`${HOSTILE},540,270\r\n`))
       const { text: referrers } = await get(`/top.csv?dimension=referrer&${range}`).expect(200)
-      assert.match(referrers, /\r\n\(none\),2160\r\n/)
+      assert.match(referrers, /\r\n\(none\),2160,\d+\r\n/)
     })
 
     test('a source that fails in the middle cuts the file off', async () => {

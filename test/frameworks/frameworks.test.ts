@@ -180,7 +180,7 @@ for (const framework of frameworks) {
         assert.equal(name, 'activity')
         const csv = await ask('/admin/activity/history.csv?by=hour', { headers })
         assert.equal(csv.status, 200)
-        assert.match(await csv.text(), /^start,pageViews,visitors\r\n/)
+        assert.match(await csv.text(), /^start,pageViews,visitors,bots\r\n/)
         assert.equal((await ask('/admin/activity/top.json?n=0', { headers })).status, 400)
       }))
 
