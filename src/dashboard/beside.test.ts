@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { besideText, seenText, shareSeen } from './assets/beside.js'
+import { besideText, seenText, shareSeen, WHY_MORE } from './assets/beside.js'
 
 test('the share is of views that browsers report among those that the server sent', () => {
   assert.equal(seenText({ pageViews: 100, seen: 43 }), 'seen by browsers: 43 %')
@@ -29,4 +29,12 @@ test('bots stand beside the views of people, and are in no share', () => {
     besideText([{ pageViews: 43, bots: 1, served: 100 }]),
     'Seen by browsers: 43 %. Beside them, 1 page went to bots.',
   )
+})
+
+test('a share over 100 % is explained where it stands', () => {
+  assert.equal(
+    besideText([{ pageViews: 100, bots: 7, seen: 101 }]),
+    `Seen by browsers: 101 %. ${WHY_MORE} Beside them, 7 pages went to bots.`,
+  )
+  assert.doesNotMatch(besideText([{ pageViews: 100, bots: 7, seen: 100 }]), /Over 100/)
 })

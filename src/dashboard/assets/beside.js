@@ -30,7 +30,7 @@ export function seenText(views) {
 }
 
 /**
- * A sentence or two about the views beside those of some periods.
+ * Some sentences about the views beside those of some periods.
  *
  * @param {readonly (Views & { bots: number })[]} periods
  */
@@ -41,11 +41,13 @@ export function besideText(periods) {
   const known = (field) =>
     periods.some((one) => one[field] !== undefined) ? sum(field) : undefined
   const [seen, served] = [known('seen'), known('served')]
-  const share = seenText({
+  const views = {
     pageViews: sum('pageViews'),
     ...(seen !== undefined && { seen }),
     ...(served !== undefined && { served }),
-  })
+  }
+  const share = seenText(views)
   const bots = `Beside them, ${counted(sum('bots'), 'page')} went to bots.`
-  return share === '' ? bots : `${share[0]?.toUpperCase()}${share.slice(1)}. ${bots}`
+  const why = (shareSeen(views) ?? 0) > 100 ? `${WHY_MORE} ` : ''
+  return share === '' ? bots : `${share[0]?.toUpperCase()}${share.slice(1)}. ${why}${bots}`
 }
