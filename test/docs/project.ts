@@ -14,7 +14,7 @@ export function newProject(express: 'express' | 'express4' = 'express'): string 
   symlinkSync(ROOT, join(modules, 'wide-cache'))
   symlinkSync('../wide-cache/dist/cli/main.js', join(modules, '.bin/wide-cache'))
   symlinkSync(join(ROOT, 'node_modules', express), join(modules, 'express'))
-  for (const name of ['supertest', 'redis', 'fastify', 'koa']) {
+  for (const name of ['supertest', 'redis', 'fastify', 'koa', 'hono', '@hono']) {
     symlinkSync(join(ROOT, 'node_modules', name), join(modules, name))
   }
   symlinkSync(join(ROOT, 'node_modules/@types'), join(modules, '@types'))

@@ -2,8 +2,10 @@
  * One small site on each server that docs/frameworks.md has a recipe for, and on Express. Each sets
  * `req.ip` to what the framework has found, if it `trusts` one proxy.
  */
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import fastify from 'fastify'
+import { Hono } from 'hono'
 import Koa from 'koa'
 import type { Activity, Handler, Hits } from '../../src/index.js'
 import { expresses } from '../../src/support/http.fixture.js'
@@ -69,14 +71,35 @@ const onExpress = (express: (typeof expresses)[0][1], parts: Parts, trusts: bool
   return app
 }
 
+/** Behind one proxy, the last address is the one that it has added. */
+function trustOneProxy(req: IncomingMessage): void {
+  const forwarded = String(req.headers['x-forwarded-for'] ?? '')
+    .split(',')
+    .at(-1)
+    ?.trim()
+  if (forwarded) Object.assign(req, { ip: forwarded })
+}
+
+/** Hands a request to each router, and then to the site. */
+function before(
+  routers: ReturnType<typeof partsOf>['routers'],
+  req: IncomingMessage,
+  res: ServerResponse,
+  site: () => void,
+): void {
+  const handle = routers.reduceRight<() => void>(
+    (next, [, handler]) =>
+      () =>
+        handler(req, res, next),
+    site,
+  )
+  handle()
+}
+
 const onNodeHttp = (parts: Parts, trusts: boolean): RequestListener => {
   const { count, countItem, routers, viewed } = partsOf(parts, true)
   return (req, res) => {
-    const forwarded = String(req.headers['x-forwarded-for'] ?? '')
-      .split(',')
-      .at(-1)
-      ?.trim()
-    if (trusts && forwarded) Object.assign(req, { ip: forwarded })
+    if (trusts) trustOneProxy(req)
     count(req, res)
     const page = (): void => {
       if (req.method === 'GET' && req.url?.startsWith('/threads/')) {
@@ -90,13 +113,7 @@ const onNodeHttp = (parts: Parts, trusts: boolean): RequestListener => {
         res.writeHead(404).end(NOT_FOUND)
       }
     }
-    const handle = routers.reduceRight<() => void>(
-      (next, [, handler]) =>
-        () =>
-          handler(req, res, next),
-      page,
-    )
-    handle()
+    before(routers, req, res, page)
   }
 }
 
@@ -160,6 +177,27 @@ const onKoa = (parts: Parts, trusts: boolean): RequestListener => {
   return (req, res) => void listener(req, res)
 }
 
+/** The routers lie before Hono, which does not let a handler of Node answer HEAD. */
+const onHono = (parts: Parts, trusts: boolean): RequestListener => {
+  const { count, countItem, routers, viewed } = partsOf(parts, true)
+  const app = new Hono<{ Bindings: HttpBindings }>()
+  app.get('/threads/:id', ({ env, html }) => {
+    countItem(env.incoming, env.outgoing)
+    return html(titleOf(env.incoming))
+  })
+  app.post('/api/views/:id', ({ env, body }) => {
+    viewed(env.incoming)
+    return body(null, 204)
+  })
+  app.notFound(({ text }) => text(NOT_FOUND, 404))
+  const listener = getRequestListener(app.fetch)
+  return (req, res) => {
+    if (trusts) trustOneProxy(req)
+    count(req, res)
+    before(routers, req, res, () => void listener(req, res))
+  }
+}
+
 export const frameworks: readonly Framework[] = [
   ...expresses.map(([name, express]) => ({
     name,
@@ -168,4 +206,5 @@ export const frameworks: readonly Framework[] = [
   { name: 'node:http', site: onNodeHttp },
   { name: 'Fastify', site: onFastify },
   { name: 'Koa', site: onKoa },
+  { name: 'Hono', site: onHono },
 ]
