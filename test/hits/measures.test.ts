@@ -10,13 +10,15 @@ import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import type { HitsMiddlewareOptions } from '../../src/hits/middleware.js'
 import type { Hits } from '../../src/hits/hits.js'
 import { createHits } from '../../src/hits/item-hits.js'
-import type { HitsOptions } from '../../src/hits/options.js'
+import { HitsCollector } from '../../src/hits/measure-collector.js'
+import { type HitsOptions, hitsSettings } from '../../src/hits/options.js'
 import type { HitsPeriod } from '../../src/hits/read-history.js'
 import { DAY_MS } from '../../src/support/clock.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { BROWSER, expresses } from '../../src/support/http.fixture.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
+import { FaultyCache } from '../simulated-world/faulty-cache.js'
 
 const BOT = 'Googlebot/2.1'
 const opened: { close(): Promise<unknown> }[] = []
@@ -220,3 +222,41 @@ test('an item is renamed and deleted in all measures, and the figures say how ma
 async function arrivedAgain({ hits }: Site): Promise<void> {
   await hits.drain({ all: true })
 }
+
+test('each measure is collected by itself, as the command `collect` does', async () => {
+  const [database, inner] = [sqlite(':memory:'), memory()]
+  opened.push(database)
+  const shared = (): FaultyCache => new FaultyCache(inner, () => 'none', 'shared')
+  const grid = { name: 'threads', database, logger: keptLog(), layerSeconds: 1 } as const
+  const hits = createHits({ ...grid, cache: shared(), collect: false })
+  opened.push(hits)
+  const req = (agent: string) =>
+    ({ headers: { 'user-agent': agent }, socket: { remoteAddress: '192.0.2.1' } }) as never
+  hits.record('7', req(BROWSER))
+  for (let i = 0; i < 2; i++) hits.record('7', req(BOT))
+  await hits.flush()
+  const counted = async () => {
+    const { rows } = await database.query('SELECT name, item, hits FROM hits_counts ORDER BY name')
+    return rows.map(({ name, item, hits }) => [name, String(item), hits])
+  }
+  for (const [measure, hours] of [
+    ['served', ['threads']],
+    ['bots', ['threads', 'threads.bots']],
+  ] as const) {
+    const settings = hitsSettings({ ...grid, cache: shared(), collect: false })
+    const collector = new HitsCollector(settings, measure)
+    await collector.drain({ all: true })
+    await collector.close()
+    const { rows } = await database.query('SELECT DISTINCT name FROM hits_hours ORDER BY name')
+    assert.deepEqual(
+      rows.map(({ name }) => name),
+      hours,
+    )
+  }
+  assert.deepEqual(await counted(), [])
+  await hits.drain()
+  assert.deepEqual(await counted(), [
+    ['threads', '7', 1],
+    ['threads.bots', '7', 2],
+  ])
+})
