@@ -63,7 +63,7 @@ function topOf(options: ExportOptions, dimension: string): Read {
   }
 }
 
-/** Where views of the other measure are known of some values only, the others have an empty cell. */
+/** Where views of the other measure are known of some values only, others have an empty cell. */
 function withSameColumns(values: readonly ValueViews[]): Row[] {
   const other = (['seen', 'served'] as const).find((field) =>
     values.some((value) => value[field] !== undefined),
