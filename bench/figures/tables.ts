@@ -6,6 +6,7 @@ import {
   readingAtOnce,
   readingHistory,
 } from './behind.js'
+import { caches } from './caches.js'
 import { embedded, embeddedCollecting } from './embedded.js'
 import { freshness, idle } from './freshness.js'
 import { growing, model, modelEnds } from './growing.js'
@@ -51,6 +52,7 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     'embedded-collecting': embeddedCollecting,
     freshness,
     idle,
+    caches,
     relatives,
     'relatives-apart': apart,
     'hits-viewers': viewers,

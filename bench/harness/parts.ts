@@ -8,6 +8,7 @@ export const PARTS: readonly string[] = [
   'stats',
   'embedded',
   'freshness',
+  'caches',
   'relatives',
   'scale',
   'micro',

@@ -1,0 +1,186 @@
+/**
+ * The same site on memcached and on Redis, in one run: CPU time of a visit, speed of a drain,
+ * freshness, and recovery from faults of the cache. Redis keeps nothing on the disk, as for a cache.
+ */
+import { setTimeout as delay } from 'node:timers/promises'
+import { delaysOf, type Watched } from '../freshness/delays.js'
+import { Child } from '../harness/child.js'
+import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import { quantile } from '../harness/statistics.js'
+import { withSpread } from '../harness/table.js'
+
+const MEMCACHED = 'memcached'
+const REDIS = 'Redis'
+const CONTENDERS = [MEMCACHED, REDIS] as const
+
+const CPU = { metric: 'CPU µs/visit', better: 'less' } as const
+const DRAIN = { metric: 'rows/s', better: 'more' } as const
+const MEDIAN = { metric: 'p50, s', better: 'less' } as const
+const P95 = { metric: 'p95, s', better: 'less' } as const
+const RECOVERY = { metric: 's until all is in SQL', better: 'less' } as const
+
+/** A lost connection and a cache without its frames; and one that does not answer for a while. */
+const FAULTS = ['killed and started empty', 'silent for 10 s'] as const
+const SILENT_MS = 10_000
+/** Visits that are recorded before a fault, and after it, in seconds. */
+const BEFORE_S = 3
+const AFTER_S = 3
+const MEMORY_MB = 512
+
+interface CacheServer {
+  readonly url: string
+  restart(): Promise<void>
+  pause(): void
+  resume(): void
+}
+
+interface Contender {
+  readonly label: (typeof CONTENDERS)[number]
+  readonly server: CacheServer
+  /** Collects only when it is told to, and as a site does. */
+  readonly told: Child
+  readonly collecting: Child
+}
+
+export const part: Part = {
+  name: 'caches',
+  question: 'What does Redis cost beside memcached, and how soon is a site well after a fault?',
+  run,
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const rounds = bench.setting('rounds', { quick: 1, normal: 15, full: 51 })
+  const rate = bench.setting('visits/s', { quick: 1_000, normal: 5_000 })
+  const count = bench.setting('visits of a round', { quick: 1_000, normal: 20_000 })
+  const freshRate = bench.setting('visits/s for freshness', { quick: 10, normal: 100 })
+  const freshSeconds = bench.setting('seconds of freshness', { quick: 3, normal: 60 })
+  const faults = bench.setting('faults of a kind', { quick: 1, normal: 5, full: 20 })
+  const faultRate = bench.setting('visits/s beside a fault', { quick: 100, normal: 500 })
+
+  const [memcached, redis, mariadb] = await Promise.all([
+    bench.memcached({ memoryMb: MEMORY_MB }),
+    bench.redis(['--maxmemory', `${MEMORY_MB}mb`, '--maxmemory-policy', 'noeviction']),
+    bench.mariadb(),
+  ])
+  const servers: { [label in Contender['label']]: CacheServer } = {
+    [MEMCACHED]: Object.assign(memcached, { url: `memcached://${memcached.address}` }),
+    [REDIS]: redis,
+  }
+  const contenders: Contender[] = []
+  for (const label of CONTENDERS) {
+    const start = async (role: string, given: object): Promise<Child> => {
+      const database = `caches_${label.toLowerCase()}_${role}`
+      await mariadb.createDatabase(database)
+      const child = new Child(new URL('../caches/site.js', import.meta.url))
+      bench.after(() => child.end())
+      const { url } = servers[label]
+      const options = { cache: url, database: mariadb.url(database), ...given }
+      await child.ask('open', { options })
+      return child
+    }
+    contenders.push({
+      label,
+      server: servers[label],
+      told: await start('told', { collect: false }),
+      collecting: await start('collecting', {}),
+    })
+  }
+
+  for (let round = -1; round < rounds; round++) {
+    // One at a time, by turns; the first round warms up.
+    for (let i = 0; i < contenders.length; i++) {
+      const { label, told } = contenders[(i + rounds + round) % contenders.length]!
+      bench.progress(`round ${round + 1} of ${rounds}: ${label}`)
+      const { cpuUs, ms } = await told.ask<{ cpuUs: number; ms: number }>('bring', { rate, count })
+      if (round < 0) continue
+      bench.samples.add(label, '', CPU, cpuUs)
+      bench.samples.add(label, '', DRAIN, (count / ms) * 1000)
+    }
+  }
+
+  bench.progress('freshness')
+  await Promise.all(
+    contenders.map(async ({ label, collecting }) => {
+      const watched = await collecting.ask<Watched>('watch', {
+        rate: freshRate,
+        count: freshRate * freshSeconds,
+      })
+      const delays = delaysOf([watched])
+      bench.samples.add(label, '', MEDIAN, quantile(delays, 0.5) / 1000)
+      bench.samples.add(label, '', P95, quantile(delays, 0.95) / 1000)
+    }),
+  )
+
+  let lost = 0
+  for (const fault of FAULTS) {
+    for (let round = 0; round < faults; round++) {
+      bench.progress(`${fault}, ${round + 1} of ${faults}`)
+      await Promise.all(
+        contenders.map(async ({ label, server, collecting }) => {
+          const outlived = collecting.ask<{ at: number; lost: number }>('outlive', {
+            rate: faultRate,
+            count: faultRate * (BEFORE_S + AFTER_S),
+          })
+          // Spread over the period of a layer.
+          await delay((BEFORE_S + round / faults) * 1000)
+          const at = Date.now()
+          await disturb(server, fault)
+          const outcome = await outlived
+          lost += outcome.lost
+          bench.samples.add(label, fault, RECOVERY, (outcome.at - at) / 1000)
+        }),
+      )
+    }
+  }
+  bench.claim(
+    `None of ${2 * FAULTS.length * faults} faults of a cache lost a visit (${lost} lost)`,
+    lost === 0,
+  )
+  await Promise.all(contenders.flatMap(({ told, collecting }) => [told, collecting].map(closed)))
+  return report(bench)
+}
+
+const closed = (child: Child): Promise<void> => child.ask('close')
+
+async function disturb(server: CacheServer, fault: (typeof FAULTS)[number]): Promise<void> {
+  if (fault === 'killed and started empty') return server.restart()
+  server.pause()
+  await delay(SILENT_MS)
+  server.resume()
+}
+
+/** The rows of the tables here and in the docs: a name, a setting and a metric each. */
+export const ROWS: readonly (readonly [row: string, setting: string, metric: Metric])[] = [
+  ['CPU time of a visit until it is in the cache, µs', '', CPU],
+  ['rows/s of a drain', '', DRAIN],
+  ['from record() to the figures, half of the visits, s', '', MEDIAN],
+  ['from record() to the figures, 95 % of them, s', '', P95],
+  ...FAULTS.map((fault) => [`${fault}: until all is in SQL, s`, fault, RECOVERY] as const),
+]
+
+function report({ samples }: Bench): Report {
+  return {
+    tables: [
+      {
+        title: 'One site on memcached and on Redis',
+        rows: ROWS.map(([row, setting, metric]) => ({
+          '': row,
+          ...Object.fromEntries(
+            CONTENDERS.map((label) => [label, withSpread(samples.spread(label, setting, metric))]),
+          ),
+          'Redis / memcached': withSpread(samples.ratio(REDIS, MEMCACHED, setting, metric)),
+        })),
+      },
+    ],
+    chart: {
+      type: 'bars',
+      title: 'From a fault of the cache until all visits are in SQL',
+      y: { name: 's' },
+      groups: [...FAULTS],
+      bars: CONTENDERS.map((label) => ({
+        name: label,
+        values: FAULTS.map((fault) => samples.spread(label, fault, RECOVERY)),
+      })),
+    },
+  }
+}
