@@ -1,13 +1,13 @@
 /**
  * The same site on memcached and on Redis, in one run: CPU time of a visit, speed of a drain,
- * freshness, and recovery from faults of the cache. Redis keeps nothing on the disk, as for a cache.
+ * freshness, and recovery from faults of the cache. Redis keeps nothing on the disk.
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import { Child } from '../harness/child.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
-import { quantile } from '../harness/statistics.js'
-import { withSpread } from '../harness/table.js'
+import { quantile, type Spread } from '../harness/statistics.js'
+import { number, withSpread } from '../harness/table.js'
 
 const MEMCACHED = 'memcached'
 const REDIS = 'Redis'
@@ -158,6 +158,11 @@ export const ROWS: readonly (readonly [row: string, setting: string, metric: Met
   ...FAULTS.map((fault) => [`${fault}: until all is in SQL, s`, fault, RECOVERY] as const),
 ]
 
+/** The middle half, too, where there are several samples. */
+export function shown(spread: Spread): string {
+  return spread.low === spread.high ? number(spread.median) : withSpread(spread)
+}
+
 function report({ samples }: Bench): Report {
   return {
     tables: [
@@ -166,9 +171,9 @@ function report({ samples }: Bench): Report {
         rows: ROWS.map(([row, setting, metric]) => ({
           '': row,
           ...Object.fromEntries(
-            CONTENDERS.map((label) => [label, withSpread(samples.spread(label, setting, metric))]),
+            CONTENDERS.map((label) => [label, shown(samples.spread(label, setting, metric))]),
           ),
-          'Redis / memcached': withSpread(samples.ratio(REDIS, MEMCACHED, setting, metric)),
+          'Redis / memcached': shown(samples.ratio(REDIS, MEMCACHED, setting, metric)),
         })),
       },
     ],
