@@ -182,7 +182,8 @@ const along =
   (steps: number) =>
   async ({ page }: Scene) => {
     const from = page.url()
-    await page.evaluate(`history.go(${steps})`)
+    // The page may be left before an answer that waits for it has come.
+    await page.evaluate(`setTimeout(() => history.go(${steps})), 0`)
     await page.waitForURL((url) => url.href !== from, { waitUntil: 'commit' })
   }
 
