@@ -486,7 +486,7 @@ test('locks have one order: books, seconds, hours, rows, visitors, values', asyn
     now: async () => NOW,
     beforeCommit: () => undefined,
     async query(sql, values = []) {
-      const table = /^INSERT INTO `?(\w+)/.exec(sql)?.[1] ?? sql
+      const table = /^INSERT INTO (\w+)/.exec(sql)?.[1] ?? sql
       if (taken.at(-1) !== table) taken.push(table)
       if (table === 'activity_seconds') layers.push(...every(values, 4, 1))
       if (table === 'activities') times.push(...every(values, 5, 1))

@@ -15,7 +15,6 @@ export type Merge = 'greatest' | 'add' | 'or' | 'replace'
 interface Differences {
   readonly onDuplicate: (key: readonly string[]) => string
   readonly inserted: (column: string) => string
-  readonly greatest: string
   readonly forUpdate: string
   readonly skipLocked: string
   readonly deleteByIds: (table: string) => string
@@ -36,7 +35,6 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     onDuplicate: () => 'ON DUPLICATE KEY UPDATE',
     // VALUES(c), not `AS new`: MariaDB has only this one, and MySQL 8 still has it.
     inserted: (column) => `VALUES(${column})`,
-    greatest: 'GREATEST',
     forUpdate: ' FOR UPDATE',
     skipLocked: ' FOR UPDATE SKIP LOCKED',
     // Left to itself MariaDB likes to read the whole of a small table, and waits for every row that
@@ -65,7 +63,6 @@ const DIFFERENCES: Record<Dialect, Differences> = {
   sqlite: {
     onDuplicate: (key) => `ON CONFLICT(${key.join(', ')}) DO UPDATE SET`,
     inserted: (column) => `excluded.${column}`,
-    greatest: 'MAX',
     // A SQLite transaction holds the only write lock from its beginning.
     // A transaction locks all from its start. The comments tell where others lock.
     forUpdate: ' /* FOR UPDATE */',
@@ -91,7 +88,7 @@ export const MAX_VALUES_PER_STATEMENT = 32_766
 
 /** Begins the insertion of rows: the text before their values. */
 export function insertInto(table: string, columns: readonly string[]): string {
-  return `INSERT INTO ${quoted(table)} (${columns.map(quoted).join(', ')}) VALUES `
+  return `INSERT INTO ${plain(table)} (${columns.map(plain).join(', ')}) VALUES `
 }
 
 /**
@@ -100,9 +97,9 @@ export function insertInto(table: string, columns: readonly string[]): string {
  */
 export function loadData(table: string, columns: readonly string[]): string {
   return (
-    `LOAD DATA LOCAL INFILE 'rows' INTO TABLE ${quoted(table)} CHARACTER SET binary ` +
+    `LOAD DATA LOCAL INFILE 'rows' INTO TABLE ${plain(table)} CHARACTER SET binary ` +
     String.raw`FIELDS TERMINATED BY '\t' ESCAPED BY '\\' LINES TERMINATED BY '\n' ` +
-    `(${columns.map(quoted).join(', ')})`
+    `(${columns.map(plain).join(', ')})`
   )
 }
 
@@ -117,30 +114,34 @@ export function onDuplicateKey(
   merges: readonly (readonly [column: string, merge: Merge])[],
 ): string {
   const differences = DIFFERENCES[dialect]
-  const column = quoted(key[0])
+  const column = plain(key[0])
   const assignments = merges.map(([name, merge]) => assignment(differences, table, name, merge))
   return (
-    ` ${differences.onDuplicate(key.map(quoted))} ` +
-    (assignments.join(', ') || `${column} = ${quoted(table)}.${column}`)
+    ` ${differences.onDuplicate(key.map(plain))} ` +
+    (assignments.join(', ') || `${column} = ${plain(table)}.${column}`)
   )
 }
 
 function assignment(differences: Differences, table: string, column: string, merge: Merge): string {
-  const inserted = differences.inserted(quoted(column))
-  const stored = `${quoted(table)}.${quoted(column)}`
+  const inserted = differences.inserted(plain(column))
+  const stored = `${plain(table)}.${plain(column)}`
   const values: Record<Merge, string> = {
-    greatest: `${differences.greatest}(${stored}, ${inserted})`,
+    // Not GREATEST, which ignores NULL in PostgreSQL and is called MAX in SQLite.
+    greatest: `CASE WHEN ${stored} < ${inserted} THEN ${inserted} ` +
+      `WHEN ${stored} >= ${inserted} THEN ${stored} END`,
     add: `${stored} + ${inserted}`,
     or: `${stored} | ${inserted}`,
     replace: inserted,
   }
-  return `${quoted(column)} = ${values[merge]}`
+  return `${plain(column)} = ${values[merge]}`
 }
 
-/** Backticks are MySQL's, and SQLite takes them too. */
-function quoted(name: string): string {
-  assert.match(name, /^[A-Za-z_][A-Za-z0-9_]*$/)
-  return `\`${name}\``
+/**
+ * Checks that a name needs no quotes, which differ. Ours are lower case, and reserved words nowhere.
+ */
+function plain(name: string): string {
+  assert.match(name, /^[a-z_][a-z0-9_]*$/)
+  return name
 }
 
 /** `?, ?, ?` */
@@ -170,7 +171,7 @@ export function skipLocked(dialect: Dialect): string {
  * other. Its one parameter is the ids as a JSON array.
  */
 export function deleteByIds(dialect: Dialect, table: string): string {
-  return DIFFERENCES[dialect].deleteByIds(quoted(table))
+  return DIFFERENCES[dialect].deleteByIds(plain(table))
 }
 
 /**
@@ -178,7 +179,7 @@ export function deleteByIds(dialect: Dialect, table: string): string {
  * touches no other row. Its one parameter is a JSON array of [id, number].
  */
 export function updateByIds(dialect: Dialect, table: string, column: string): string {
-  return DIFFERENCES[dialect].updateByIds(quoted(table), quoted(column))
+  return DIFFERENCES[dialect].updateByIds(plain(table), plain(column))
 }
 
 /**
@@ -199,7 +200,7 @@ export interface Statement {
 
 export function update({ table, set, setValues, where, whereValues }: RowUpdate): Statement {
   return {
-    sql: `UPDATE ${quoted(table)} SET ${set} WHERE ${where}`,
+    sql: `UPDATE ${plain(table)} SET ${set} WHERE ${where}`,
     values: [...setValues, ...whereValues],
   }
 }
@@ -217,7 +218,7 @@ export function updateBoth(
   if (updateJoin === undefined) return undefined
   return {
     sql:
-      `UPDATE ${quoted(first.table)}${updateJoin}${quoted(second.table)} ` +
+      `UPDATE ${plain(first.table)}${updateJoin}${plain(second.table)} ` +
       `SET ${first.set}, ${second.set} WHERE ${first.where} AND ${second.where}`,
     values: [...first.setValues, ...second.setValues, ...first.whereValues, ...second.whereValues],
   }

@@ -21,7 +21,7 @@ function recorder(dialect: Dialect): Queryable & { sent: [sql: string, values: u
 }
 
 test('an upsert says of each column with a merge what becomes of it', async () => {
-  const insert = 'INSERT INTO `hours` (`name`, `hour`, `views`, `last`, `first`) VALUES '
+  const insert = 'INSERT INTO hours (name, hour, views, last, first) VALUES '
   const rows = [
     ['a', 1, 2, 3, 4],
     ['a', 2, 2, 3, 4],
@@ -31,8 +31,9 @@ test('an upsert says of each column with a merge what becomes of it', async () =
   assert.deepEqual(mysql.sent, [
     [
       `${insert}(?, ?, ?, ?, ?), (?, ?, ?, ?, ?) ON DUPLICATE KEY UPDATE ` +
-        '`views` = `hours`.`views` + VALUES(`views`), ' +
-        '`last` = GREATEST(`hours`.`last`, VALUES(`last`))',
+        'views = hours.views + VALUES(views), ' +
+        'last = CASE WHEN hours.last < VALUES(last) THEN VALUES(last) ' +
+        'WHEN hours.last >= VALUES(last) THEN hours.last END',
       rows.flat(),
     ],
   ])
@@ -40,9 +41,10 @@ test('an upsert says of each column with a merge what becomes of it', async () =
   await HOURS.upsert(sqlite, rows.slice(0, 1))
   assert.deepEqual(sqlite.sent, [
     [
-      `${insert}(?, ?, ?, ?, ?) ON CONFLICT(\`name\`, \`hour\`) DO UPDATE SET ` +
-        '`views` = `hours`.`views` + excluded.`views`, ' +
-        '`last` = MAX(`hours`.`last`, excluded.`last`)',
+      `${insert}(?, ?, ?, ?, ?) ON CONFLICT(name, hour) DO UPDATE SET ` +
+        'views = hours.views + excluded.views, ' +
+        'last = CASE WHEN hours.last < excluded.last THEN excluded.last ' +
+        'WHEN hours.last >= excluded.last THEN hours.last END',
       rows[0],
     ],
   ])
@@ -51,7 +53,7 @@ test('an upsert says of each column with a merge what becomes of it', async () =
 test('an upsert without merges only locks rows that exist', async () => {
   const on = recorder('mysql')
   await table('counters', ['name'], 'shards').upsert(on, [['a', 3]])
-  assert.match(on.sent[0]![0], / ON DUPLICATE KEY UPDATE `name` = `counters`\.`name`$/)
+  assert.match(on.sent[0]![0], / ON DUPLICATE KEY UPDATE name = counters\.name$/)
 })
 
 test('rows are cut into statements of 500', async () => {

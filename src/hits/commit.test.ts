@@ -15,7 +15,7 @@ async function rowsOf(hits: readonly Hit[]): Promise<Map<string, (readonly SqlVa
     dialect: 'sqlite',
     maxStatementBytes: Infinity,
     async query(sql: string, values: readonly SqlValue[]) {
-      const [, table, columns] = /^INSERT INTO `(\w+)` \(([^)]*)\)/.exec(sql) ?? []
+      const [, table, columns] = /^INSERT INTO (\w+) \(([^)]*)\)/.exec(sql) ?? []
       if (table && columns) {
         const rows = written.get(table) ?? []
         written.set(table, rows)

@@ -190,7 +190,7 @@ class Holds {
             wrapped(tx, {
               async query(sql, values) {
                 const answer = await tx.query(sql, values)
-                if (/^(INSERT INTO `|UPDATE )activity_books/.test(sql)) since ??= performance.now()
+                if (/^(INSERT INTO |UPDATE )activity_books/.test(sql)) since ??= performance.now()
                 if (sql.startsWith('DELETE FROM activity_hour_values')) folds = true
                 return answer
               },

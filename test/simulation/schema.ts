@@ -167,17 +167,17 @@ export function namespaceGivenUpBy(values: readonly SqlValue[]): string {
 
 /** A statement that enters a name. */
 export function entersName(sql: string): boolean {
-  return sql.startsWith('INSERT INTO `wide_cache_names`')
+  return sql.startsWith('INSERT INTO wide_cache_names ')
 }
 
 /** A statement that enters a grid. */
 export function entersGrid(sql: string): boolean {
-  return sql.startsWith('INSERT INTO `wide_cache_grids`')
+  return sql.startsWith('INSERT INTO wide_cache_grids ')
 }
 
 /** The writers whose rows of the ledger a statement locks. */
 export function writersLockedBy(sql: string, values: readonly SqlValue[]): readonly string[] {
-  if (!sql.startsWith('INSERT INTO `wide_cache_writers`')) return []
+  if (!sql.startsWith('INSERT INTO wide_cache_writers ')) return []
   return values
     .filter((value): value is Buffer => Buffer.isBuffer(value) && value.length === 16)
     .map((value) => value.toString('hex'))
@@ -193,7 +193,7 @@ export function quarantinedBy(
   sql: string,
   values: readonly SqlValue[],
 ): QuarantinedPiece | undefined {
-  if (!sql.startsWith('INSERT INTO `wide_cache_quarantine`')) return undefined
+  if (!sql.startsWith('INSERT INTO wide_cache_quarantine ')) return undefined
   const [, writer, sequence, , , , bytes] = values
   return Buffer.isBuffer(writer) && Buffer.isBuffer(bytes)
     ? { frame: `${writer.toString('hex')}:${Number(sequence)}`, bytes }
