@@ -41,7 +41,7 @@ export {
 } from './database/database.js'
 export type { Authorize, DashboardOptions } from './dashboard/options.js'
 export type { DashboardHits } from './dashboard/source.js'
-export { mysql, type MysqlHost, type MysqlOptions } from './database/mysql/mysql.js'
+export { type DatabaseHost, mysql, type MysqlOptions } from './database/mysql/mysql.js'
 export { sqlite } from './database/sqlite/sqlite.js'
 export type {
   HitParties,

@@ -127,7 +127,8 @@ function assignment(differences: Differences, table: string, column: string, mer
   const stored = `${plain(table)}.${plain(column)}`
   const values: Record<Merge, string> = {
     // Not GREATEST, which ignores NULL in PostgreSQL and is called MAX in SQLite.
-    greatest: `CASE WHEN ${stored} < ${inserted} THEN ${inserted} ` +
+    greatest:
+      `CASE WHEN ${stored} < ${inserted} THEN ${inserted} ` +
       `WHEN ${stored} >= ${inserted} THEN ${stored} END`,
     add: `${stored} + ${inserted}`,
     or: `${stored} | ${inserted}`,

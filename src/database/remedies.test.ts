@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memcached } from '../cache/memcached/memcached.js'
-import { mysqlError, silence } from './mysql/errors.js'
+import { mysqlError } from './mysql/errors.js'
+import { silence } from './servers/errors.js'
 import { sqliteError } from './sqlite/errors.js'
 
 function serverError(code: string, errno: number): Error {

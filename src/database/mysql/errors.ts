@@ -6,6 +6,7 @@
  */
 import { closedError } from '../closed.js'
 import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
+import { isSilence, queueFull, withoutValues } from '../servers/errors.js'
 
 /** Server errors by number, where the SQLSTATE does not tell. Each has a row in docs/errors.md. */
 export const CATEGORIES: Readonly<
@@ -96,8 +97,6 @@ const READ_ONLY = new Set([
 ])
 /** A node that has lost its Galera cluster refuses all statements (1047). */
 const OUT_OF_CLUSTER = 'ER_UNKNOWN_COM_ERROR'
-/** Code of an answer that did not come in time. */
-const SILENCE = 'ETIMEDOUT'
 
 /**
  * Tells whether the other connections to the server are likely to have the same fault: it is the
@@ -107,36 +106,11 @@ export function condemnsOthers(error: unknown): boolean {
   return isWrongServer(error) || isSilence(error)
 }
 
-/** Tells whether an answer did not come in time. */
-export function isSilence(error: unknown): error is DatabaseError {
-  return error instanceof DatabaseError && error.code === SILENCE
-}
-
 /** Tells whether the server is read-only, or no longer part of its cluster. */
 export function isWrongServer(error: unknown): boolean {
   return (
     error instanceof DatabaseError && (READ_ONLY.has(error.code) || error.code === OUT_OF_CLUSTER)
   )
-}
-
-/** The error of a server that has not answered. */
-export function silence(timeoutMs: number): DatabaseError {
-  const check = 'Check the network, and what the server is busy with'
-  const message = `No answer within ${timeoutMs / 1000} s. ${check}`
-  return new DatabaseError(SILENCE, 'unreachable', message)
-}
-
-/**
- * Marks the error of a connection that could not be brought into its state: the caller's statement
- * was not sent.
- */
-export function unsent(error: unknown): unknown {
-  return error instanceof DatabaseError
-    ? new DatabaseError(error.code, error.category, error.message, {
-        unsent: true,
-        server: error.server,
-      })
-    : error
 }
 
 /** Adds the holder of the lock to the error of a lock-wait timeout. */
@@ -160,14 +134,7 @@ export function serverSays(error: unknown): string | undefined {
 export function mysqlError(error: unknown): DatabaseError {
   if (error instanceof DatabaseError) return error
   const { code, errno, sqlState, sqlMessage, message } = fieldsOf(error)
-  if (message === 'Queue limit reached.') {
-    return new DatabaseError(
-      'DATABASE_QUEUE_FULL',
-      'capacity',
-      'All connections are busy and the queue for them is full. Await statements, or raise ' +
-        'connection_limit',
-    )
-  }
+  if (message === 'Queue limit reached.') return queueFull()
   if (message === 'Pool is closed.') return closedError()
   if (sqlMessage === undefined || errno === undefined) {
     const category = CLIENT_USAGE.test(code ?? '') ? 'usage' : 'unreachable'
@@ -190,16 +157,6 @@ function categoryOf(errno: number, sqlState: string): DatabaseErrorCategory {
     if (CATEGORIES[category].includes(errno)) return category
   }
   return /^2[23]/.test(sqlState) ? 'data' : 'usage'
-}
-
-/**
- * Removes all from the first quote on, since a value may hold quotes. A name at the very end stays.
- */
-function withoutValues(message: string): string {
-  const first = message.search(/['"`]/)
-  if (first === -1) return message
-  const name = /( for (?:key|column) ['`][\w.`]+['`](?: at row \d+)?)$/.exec(message)?.[1] ?? ''
-  return `${message.slice(0, first)}'…'${name}`
 }
 
 function fieldsOf(error: unknown) {

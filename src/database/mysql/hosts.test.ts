@@ -10,9 +10,9 @@ import { type Relay, startRelay } from '../../../test/servers/relay.js'
 import { BurstLogger, SILENT } from '../../support/logger.js'
 import { flushPromises } from '../../support/manual-clock.fixture.js'
 import { rejects } from '../../testing/rejects.js'
-import { MysqlHosts } from './hosts.js'
-import { MysqlDatabase } from './mysql.js'
-import { QUEUE_LIMIT } from './session.js'
+import { Hosts } from '../servers/hosts.js'
+import { QUEUE_LIMIT } from '../servers/limits.js'
+import { HOST_CHECKS, MysqlDatabase } from './mysql.js'
 import { MysqlSessions } from './sessions.js'
 
 const MOST_CONNECTIONS = 5
@@ -174,7 +174,8 @@ test('close() waits for all hosts', async (context) => {
   context.mock.method(MysqlSessions.prototype, 'close', () => {
     return new Promise<void>((resolve) => ends.push(resolve))
   })
-  const hosts = new MysqlHosts([{}, {}], new BurstLogger(SILENT, () => 0))
+  const both = [new MysqlSessions({}), new MysqlSessions({})]
+  const hosts = new Hosts(both, HOST_CHECKS, new BurstLogger(SILENT, () => 0))
   let isClosed = false
   const closed = hosts.close().then(() => (isClosed = true))
   await flushPromises()

@@ -4,7 +4,20 @@
  * made here, whatever file it asks for: no file is ever read.
  */
 import { Readable } from 'node:stream'
-import type { SqlValue } from '../database.js'
+import {
+  DatabaseError,
+  type DatabaseErrorCategory,
+  type QueryResult,
+  type SqlValue,
+} from '../database.js'
+
+/** Whether a database takes rows by `LOAD DATA`, as far as it is known. */
+export interface Loading {
+  works: boolean
+}
+
+/** Failures that say nothing about the statement. */
+const PASSING: readonly DatabaseErrorCategory[] = ['lock', 'capacity']
 
 /** Bytes that are made in one turn of the event loop. */
 const CHUNK_BYTES = 64 * 1024
@@ -28,6 +41,25 @@ const FIRST_PLAIN = LINE_END + 1
 /** Most bytes of a UTF-16 unit: up to three in UTF-8, each of two when it is escaped. */
 const MAX_BYTES_A_UNIT = 6
 const NUMBER_BYTES = 25
+
+/**
+ * Runs a LOAD DATA. If it fails for other reasons than locks or capacity, all rows are sent as
+ * INSERTs from then on.
+ */
+export function watched(
+  loading: Loading,
+  load: () => Promise<QueryResult>,
+): () => Promise<QueryResult> {
+  return async () => {
+    try {
+      return await load()
+    } catch (error) {
+      const passes = error instanceof DatabaseError && PASSING.includes(error.category)
+      if (!passes) loading.works = false
+      throw error
+    }
+  }
+}
 
 /**
  * Returns the rows as a stream. It reads them when the stream is read, some of them in a turn of

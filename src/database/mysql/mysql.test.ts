@@ -76,6 +76,7 @@ async function onSession<T>(url: string, use: (session: MysqlSession) => Promise
     () => undefined,
     async () => undefined,
     { name: 'MySQL', server: 'mysql' },
+    { works: true },
   )
   try {
     await session.begin()

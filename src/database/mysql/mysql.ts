@@ -1,50 +1,22 @@
-/**
- * MySQL and MariaDB through mysql2's pool. Connections are made when needed, come back to the pool
- * as if new, and are never used again after an error in a transaction: rolling back is the server's
- * work once the connection is cut, which needs no answer and cannot fail.
- */
+/** MySQL and MariaDB through mysql2's pool. */
 import { createHash } from 'node:crypto'
-import { CLOSE_TIMEOUT_MS, Lifetime } from '../../support/lifetime.js'
 import { BurstLogger, type Logger } from '../../support/logger.js'
-import { within } from '../../support/within.js'
 import { warnOnce } from '../../support/warn-once.js'
-import { closedError } from '../closed.js'
-import {
-  DatabaseError,
-  type Database,
-  type DatabaseErrorCategory,
-  type Queryable,
-  type QueryResult,
-  type SqlValue,
-  type Transaction,
-} from '../database.js'
+import { DatabaseError, type Database, type Queryable, type SqlValue } from '../database.js'
 import { databaseNow } from '../dialect.js'
-import {
-  MIGRATION_LOCK_SECONDS,
-  migrate,
-  migrationsFolder,
-  PARTS,
-  migrationsBusy,
-  type Migratable,
-} from '../migrations.js'
-import { OpenTransaction } from '../open-transaction.js'
-import { comesFrom } from '../source.js'
-import { BINLOG_REMEDY, condemnsOthers } from './errors.js'
+import { MIGRATION_LOCK_SECONDS, migrationsBusy } from '../migrations.js'
+import { Hosts, type HostChecks } from '../servers/hosts.js'
+import { CHANGE_TIMEOUT_MS } from '../servers/limits.js'
+import { ServerDatabase } from '../servers/server-database.js'
+import { BINLOG_REMEDY, condemnsOthers, isWrongServer } from './errors.js'
 import type { MysqlOptions } from './options.js'
 import { poolOptions } from './pool-options.js'
 import type { MysqlSession } from './session.js'
-import { MysqlHosts } from './hosts.js'
+import { MysqlSessions } from './sessions.js'
 
-export type { MysqlHost } from './host-list.js'
+export type { DatabaseHost } from '../servers/host-list.js'
 export type { MysqlOptions } from './options.js'
 
-/**
- * Time limit of a statement that may change a big table. All others in a migration have the usual
- * one.
- */
-const CHANGE_TIMEOUT_MS = 3_600_000
-/** Failures that say nothing about the statement. */
-const PASSING: readonly DatabaseErrorCategory[] = ['lock', 'capacity']
 const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]*\bSELECT\b))/i
 
 /**
@@ -60,131 +32,63 @@ export function mysql(given: string | MysqlOptions): Database {
   return new MysqlDatabase(given)
 }
 
-export class MysqlDatabase implements Database, Migratable {
-  readonly dialect = 'mysql'
-  readonly #schema: string
-  readonly #sessions: MysqlHosts
-  readonly #lifetime = new Lifetime(closedError)
-  #loads = true
-
+export class MysqlDatabase extends ServerDatabase<MysqlSession> {
   /**
    * @param option what the user knows a URL as, for messages
    * @param logger told of parts of a URL that are ignored, and of moves to another host
    */
   constructor(given: string | MysqlOptions, option?: string, logger: Logger = console) {
-    comesFrom(this, this)
     const options = poolOptions(given, option, (message) => warnOnce(logger, message))
-    this.#schema = options[0]?.database ?? ''
-    this.#sessions = new MysqlHosts(options, new BurstLogger(logger, () => performance.now()))
-  }
-
-  get maxStatementBytes(): number {
-    return this.#sessions.maxStatementBytes
-  }
-
-  query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
-    return this.#lifetime.run(async () => {
-      const session = await this.#sessions.acquire()
-      try {
-        const result = await session.query(sql, parameters)
-        this.#lifetime.track(session.recycle())
-        return result
-      } catch (error) {
-        // A statement alone rolls back alone, so a server that has answered keeps its connection,
-        // unless it is the wrong server.
-        const useless =
-          (error instanceof DatabaseError && error.category === 'unreachable') ||
-          condemnsOthers(error)
-        if (useless) this.#sessions.end(session, error)
-        else this.#lifetime.track(session.recycle())
-        throw error
-      }
+    const loading = { works: true }
+    super({
+      dialect: 'mysql',
+      hosts: new Hosts(
+        options.map((one) => new MysqlSessions(one, loading)),
+        HOST_CHECKS,
+        new BurstLogger(logger, () => performance.now()),
+      ),
+      condemnsOthers,
+      exclusively: (session, work) => exclusively(session, options[0]?.database ?? '', work),
     })
   }
+}
 
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#onOneConnection((session) => {
-      const { maxStatementBytes } = session
-      const prepare = (sql: string, values: readonly SqlValue[]) => session.prepare(sql, values)
-      const load =
-        this.#loads && session.loads
-          ? (...rows: Parameters<MysqlSession['load']>) => this.#watched(session.load(...rows))
-          : undefined
-      return session.transaction(() => {
-        const tx = new OpenTransaction({ dialect: 'mysql', maxStatementBytes, prepare, load })
-        return comesFrom(tx, this).finish(work)
-      })
-    })
-  }
+export const HOST_CHECKS: HostChecks = {
+  isWrongServer,
+  isWritable: async (query) => {
+    const { rows } = await query("SHOW VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")
+    const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
+    if ((settings.get('read_only') ?? 'OFF') !== 'OFF') return false
+    // What the cluster has committed may not have come to this node yet: the next statement waits.
+    if (settings.get('wsrep_on') === 'ON') await query('SET SESSION wsrep_sync_wait = 1')
+    return true
+  },
+}
 
-  now(): Promise<number> {
-    return databaseNow(this)
-  }
-
-  migrate(parts: readonly string[] = PARTS, folder = migrationsFolder('mysql')): Promise<void> {
-    return migrate(this, folder, parts)
-  }
-
-  /**
-   * One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself.
-   */
-  exclusively<T>(work: (queryable: Queryable) => Promise<T>): Promise<T> {
-    return this.#onOneConnection(async (session) => {
-      const query = (sql: string, values?: readonly SqlValue[]) =>
-        session.query(sql, values, QUICK.test(sql) ? undefined : CHANGE_TIMEOUT_MS)
-      // The lock is the server's, not the schema's; a hash, because its name may have 64 characters
-      // only.
-      const lock = `wide_cache_${createHash('md5').update(this.#schema).digest('hex')}`
-      const { rows } = await query('SELECT GET_LOCK(?, ?) AS taken', [lock, MIGRATION_LOCK_SECONDS])
-      if (rows[0]?.['taken'] !== 1) throw migrationsBusy()
-      await refuseStatementLog(query)
-      const result = await work({
-        dialect: 'mysql',
-        maxStatementBytes: session.maxStatementBytes,
-        query,
-        now: () => databaseNow({ dialect: 'mysql', query }),
-      })
-      await query('SELECT RELEASE_LOCK(?)', [lock])
-      return result
-    })
-  }
-
-  close(): Promise<void> {
-    return this.#lifetime.close(async () => {
-      await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
-      await this.#sessions.close()
-    })
-  }
-
-  /**
-   * Runs a LOAD DATA. If it fails for other reasons than locks or capacity, all rows are sent as
-   * INSERTs from then on.
-   */
-  #watched(load: () => Promise<QueryResult>): () => Promise<QueryResult> {
-    return async () => {
-      try {
-        return await load()
-      } catch (error) {
-        const passes = error instanceof DatabaseError && PASSING.includes(error.category)
-        if (!passes) this.#loads = false
-        throw error
-      }
-    }
-  }
-
-  #onOneConnection<T>(work: (session: MysqlSession) => Promise<T>): Promise<T> {
-    return this.#lifetime.run(async () => {
-      const session = await this.#sessions.acquire()
-      try {
-        const result = await work(session)
-        this.#lifetime.track(session.recycle())
-        return result
-      } catch (error) {
-        this.#sessions.end(session, error)
-        throw error
-      }
-    })
-  }
+/**
+ * One connection under an advisory lock; not a transaction, since in MySQL DDL commits by itself.
+ */
+async function exclusively<T>(
+  session: MysqlSession,
+  schema: string,
+  work: (queryable: Queryable) => Promise<T>,
+): Promise<T> {
+  const query = (sql: string, values?: readonly SqlValue[]) =>
+    session.query(sql, values, QUICK.test(sql) ? undefined : CHANGE_TIMEOUT_MS)
+  // The lock is the server's, not the schema's; a hash, because its name may have 64 characters
+  // only.
+  const lock = `wide_cache_${createHash('md5').update(schema).digest('hex')}`
+  const { rows } = await query('SELECT GET_LOCK(?, ?) AS taken', [lock, MIGRATION_LOCK_SECONDS])
+  if (rows[0]?.['taken'] !== 1) throw migrationsBusy()
+  await refuseStatementLog(query)
+  const result = await work({
+    dialect: 'mysql',
+    maxStatementBytes: session.maxStatementBytes,
+    query,
+    now: () => databaseNow({ dialect: 'mysql', query }),
+  })
+  await query('SELECT RELEASE_LOCK(?)', [lock])
+  return result
 }
 
 /**

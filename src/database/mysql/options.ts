@@ -1,5 +1,5 @@
 import type { PoolOptions } from 'mysql2'
-import type { MysqlHost } from './host-list.js'
+import type { DatabaseHost } from '../servers/host-list.js'
 
 /** Options of `mysql()`, where a URL does not say enough. */
 export interface MysqlOptions {
@@ -11,7 +11,7 @@ export interface MysqlOptions {
    * Several servers that have one database, instead of host and port: 1 to 16. The process uses one
    * at a time. @default host and port
    */
-  readonly hosts?: readonly MysqlHost[] | undefined
+  readonly hosts?: readonly DatabaseHost[] | undefined
   /** Path of a Unix socket, instead of host and port. @default host and port */
   readonly socketPath?: string | undefined
   /** Name of the account. @default `''` */

@@ -1,30 +1,16 @@
-/**
- * Names a MySQL server in messages. An operator who reads that a connection failed must see which
- * server, schema and user are meant, and what to check. A message never has the password.
- */
+/** Names a MySQL server in messages. */
 import type { PoolOptions } from 'mysql2'
-import { DatabaseError } from '../database.js'
+import type { DatabaseError } from '../database.js'
+import { CHECK as SYSTEM_CHECK, type Place, refuses, unreachable } from '../servers/place.js'
 import { mysqlError, serverSays } from './errors.js'
 
-export interface Place {
-  /** `mysql://host:3306/schema`, or the socket and the schema. */
-  readonly name: string
-  /** `host:3306`, or the socket. */
-  readonly server: string
-  readonly schema: string
-  readonly user: string | undefined
+export interface MysqlPlace extends Place {
   readonly connectTimeoutMs: number
 }
 
 /** Advice where the connection was not made, by the code of the system, of Node or of mysql2. */
 const CHECK: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there. Check host and port, and that the server is running',
-  ENOTFOUND: 'the host name is unknown. Check its spelling and the DNS',
-  EAI_AGAIN: 'the DNS does not answer. Check the host name and the DNS',
-  EHOSTUNREACH: 'no route leads there. Check the host and the network',
-  ENETUNREACH: 'no route leads there. Check the host and the network',
-  ENOENT: 'there is no such socket. Check its path, and that the server is running',
-  EACCES: 'this process may not open the socket. Check its permissions',
+  ...SYSTEM_CHECK,
   ECONNRESET: 'the connection was cut. Check that host and port are those of a MySQL server',
   PROTOCOL_CONNECTION_LOST:
     'the connection was closed. Check that host and port are those of a MySQL server',
@@ -59,7 +45,7 @@ export function placeOf({
   database = '',
   user,
   connectTimeout = 0,
-}: PoolOptions): Place {
+}: PoolOptions): MysqlPlace {
   const server = socketPath ?? `${host?.includes(':') ? `[${host}]` : host}:${port}`
   return {
     name: socketPath
@@ -73,49 +59,18 @@ export function placeOf({
 }
 
 /** The error of a connection that could not be made. */
-export function connectionError(error: unknown, place: Place): DatabaseError {
-  const { code, category, message } = mysqlError(error)
-  const said = serverSays(error)
-  if (said === undefined) {
-    const check =
-      code === 'ETIMEDOUT'
-        ? `no answer within ${place.connectTimeoutMs / 1000} s. Check host and port, the ` +
-          'firewall and the network'
-        : code === 'HANDSHAKE_SSL_ERROR'
-          ? `${message}. ${CHECK[code]}`
-          : (CHECK[code] ?? message)
-    return new DatabaseError(
-      code,
-      category,
-      `${place.name} cannot be reached (${code}): ${check}`,
-      {
-        unsent: true,
-        server: place.server,
-      },
-    )
-  }
+export function connectionError(error: unknown, place: MysqlPlace): DatabaseError {
+  const known = mysqlError(error)
+  const { code, message } = known
   // At this point the server has seen names and no values.
-  const whom = /\buser\b/.test(said) ? '' : ` (user "${place.user ?? ''}")`
-  const remedy = REMEDY[code]?.(place)
-  return new DatabaseError(
-    code,
-    category,
-    `${place.name} refuses the connection (${code}): ${said}${whom}${remedy ? `. ${remedy}` : ''}`,
-    { unsent: true, server: place.server },
-  )
-}
-
-/**
- * Adds the server to the error of a statement; to its message, too, if it is of category
- * `unreachable`.
- */
-export function located(
-  { code, category, message, unsent }: DatabaseError,
-  { name, server }: Pick<Place, 'name' | 'server'>,
-): DatabaseError {
-  const isTold = category !== 'unreachable' || message.includes(name)
-  return new DatabaseError(code, category, isTold ? message : `${name}: ${message}`, {
-    unsent,
-    server,
-  })
+  const said = serverSays(error)
+  if (said !== undefined) return refuses(known, place, said, REMEDY[code]?.(place))
+  const check =
+    code === 'ETIMEDOUT'
+      ? `no answer within ${place.connectTimeoutMs / 1000} s. Check host and port, the ` +
+        'firewall and the network'
+      : code === 'HANDSHAKE_SSL_ERROR'
+        ? `${message}. ${CHECK[code]}`
+        : (CHECK[code] ?? message)
+  return unreachable(known, place, check)
 }

@@ -5,9 +5,10 @@
 import { isIP } from 'node:net'
 import type { PoolOptions } from 'mysql2'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
-import { checkedHosts, DEFAULT_PORT, type MysqlHost } from './host-list.js'
-import { QUEUE_LIMIT, mysqlValue } from './session.js'
+import { checkedHosts, type DatabaseHost } from '../servers/host-list.js'
+import { CONNECT_TIMEOUT_MS, CONNECTIONS, KEEP_ALIVE_MS, QUEUE_LIMIT } from '../servers/limits.js'
 import type { MysqlOptions } from './options.js'
+import { mysqlValue } from './session.js'
 import { mysqlUrl } from './url.js'
 
 const KNOWN = [
@@ -21,8 +22,7 @@ const KNOWN = [
   'ssl',
   'connectionLimit',
 ] as const
-const CONNECT_TIMEOUT_MS = 5_000
-const KEEP_ALIVE_MS = 10_000
+const DEFAULT_PORT = 3306
 
 /**
  * The options for mysql2's pools, one for each host.
@@ -50,7 +50,7 @@ export function poolOptions(
       'the name of a schema; as a URL: mysql://user:password@host:port/database',
     )
   }
-  const { host, port, hosts, connectionLimit = 5, ...others } = given(options)
+  const { host, port, hosts, connectionLimit = CONNECTIONS, ...others } = given(options)
   if (hosts && (host !== undefined || port !== undefined || others.socketPath !== undefined)) {
     throw wrongValue(
       'hosts',
@@ -59,7 +59,7 @@ export function poolOptions(
     )
   }
   const servers = hosts
-    ? checkedHosts(typeof from === 'string' ? option : 'hosts', hosts)
+    ? checkedHosts(typeof from === 'string' ? option : 'hosts', hosts, DEFAULT_PORT)
     : [
         {
           host: host ?? 'localhost',
@@ -72,7 +72,6 @@ export function poolOptions(
     connectionLimit: integer('connectionLimit', connectionLimit, 1, 1_000),
     queueLimit: QUEUE_LIMIT,
     connectTimeout: CONNECT_TIMEOUT_MS,
-    // Else the first probe comes after two hours.
     enableKeepAlive: true,
     keepAliveInitialDelay: KEEP_ALIVE_MS,
     // `end()` says goodbye to the server, which counts and logs what is cut off as aborted.
@@ -97,7 +96,7 @@ export function poolOptions(
 function checkIdentity(
   option: string,
   ssl: MysqlOptions['ssl'],
-  servers: readonly MysqlHost[],
+  servers: readonly DatabaseHost[],
 ): void {
   if (typeof ssl !== 'object' || !ssl.verifyIdentity) return
   const address = servers.map(({ host }) => host ?? '').find((host) => isIP(host))

@@ -34,6 +34,7 @@ function scene() {
     note('gone'),
     async () => void asked.push('who holds it?'),
     { name: 'MySQL', server: 'mysql' },
+    { works: true },
   )
   /** Answers the first statement that waits. */
   const answer = (error?: Error): void => answers.shift()?.(error, [])

@@ -7,32 +7,23 @@ import type { Socket } from 'node:net'
 import type { PoolConnection, ResultSetHeader, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
 import { loadData } from '../dialect.js'
+import { silence, transactionLost } from '../servers/errors.js'
+import {
+  BEGIN_TIMEOUT_MS,
+  IDLE_MS,
+  LOCK_WAIT_SECONDS,
+  QUERY_TIMEOUT_MS,
+  QUIT_TIMEOUT_MS,
+  SERVER_IDLE_SECONDS,
+} from '../servers/limits.js'
+import { located, type Place } from '../servers/place.js'
+import type { ServerSession, TransactionWays } from '../servers/sessions.js'
 import { checkedValues, exactInteger } from '../statement-values.js'
-import { mysqlError, silence, withHolder } from './errors.js'
-import { loadedRows } from './load-data.js'
-import { located, type Place } from './place.js'
+import { mysqlError, withHolder } from './errors.js'
+import { loadedRows, type Loading, watched } from './load-data.js'
 
-/** The most callers that wait for a connection. */
-export const QUEUE_LIMIT = 1_000
-/**
- * Time without an answer after which the connection counts as broken. More than the lock wait, so
- * that a lock is reported as a lock.
- */
-export const QUERY_TIMEOUT_MS = 60_000
-/**
- * Time limit of statements that wait for nothing. They detect a connection that has gone silent.
- */
-export const BEGIN_TIMEOUT_MS = 10_000
-const LOCK_WAIT_SECONDS = 20
 /** Time after which a statement probably waits for a lock, early enough to find its holder. */
 const LOOK_FOR_HOLDER_MS = 15_000
-/**
- * Idle time after which the server ends a session, within a transaction too, and frees its locks.
- */
-const SERVER_IDLE_SECONDS = 15
-/** Idle time after which the session is closed here, before the server does it. */
-const IDLE_MS = 12_000
-const QUIT_TIMEOUT_MS = 1_000
 const RESET_TIMEOUT_MS = 5_000
 /** The protocol's own bytes in a packet are fewer. */
 const PACKET_MARGIN_BYTES = 64
@@ -86,7 +77,7 @@ const PLAIN = /^\s*(?:SELECT|INSERT|UPDATE|DELETE)\b(?![^]*(?:@|_LOCK\s*\())/i
 
 type WhoHolds = (connectionId: number) => Promise<string | undefined>
 
-export class MysqlSession {
+export class MysqlSession implements ServerSession {
   readonly #connection: PoolConnection
   readonly #gone: () => void
   readonly #pending = new Set<(error: unknown) => void>()
@@ -94,6 +85,7 @@ export class MysqlSession {
   #loads = false
   readonly #whoHolds: WhoHolds
   readonly #place: Pick<Place, 'name' | 'server'>
+  readonly #loading: Loading
   /** The server's id of this connection. */
   #id = 0
   /** Whether a statement may have changed the known state. */
@@ -106,15 +98,18 @@ export class MysqlSession {
 
   /**
    * `gone` is called when the connection is of no use any more; `whoHolds` tells who holds the lock
-   * that a connection waits for; `place` names the server in messages.
+   * that a connection waits for; `place` names the server in messages; `loading` is that of all
+   * sessions of the database.
    */
   constructor(
     connection: PoolConnection,
     gone: () => void,
     whoHolds: WhoHolds,
     place: Pick<Place, 'name' | 'server'>,
+    loading: Loading,
   ) {
     this.#connection = connection
+    this.#loading = loading
     this.#gone = gone
     this.#whoHolds = whoHolds
     this.#place = place
@@ -176,10 +171,16 @@ export class MysqlSession {
    * Runs `work` in a transaction. If `work` or the commit rejects, so does this, and the connection
    * must not be used again.
    */
-  async transaction<T>(work: () => Promise<T>): Promise<T> {
+  async transaction<T>(work: (ways: TransactionWays) => Promise<T>): Promise<T> {
     await this.#send('START TRANSACTION', BEGIN_TIMEOUT_MS)
     await this.#send(`SAVEPOINT ${GUARD}`, BEGIN_TIMEOUT_MS)
-    const result = await work()
+    const result = await work({
+      prepare: (sql, values) => this.prepare(sql, values),
+      load:
+        this.#loads && this.#loading.works
+          ? (...rows) => watched(this.#loading, this.load(...rows))
+          : undefined,
+    })
     await this.#send(`RELEASE SAVEPOINT ${GUARD}`, QUERY_TIMEOUT_MS).catch((error: unknown) => {
       throw error instanceof DatabaseError && error.code === 'ER_SP_DOES_NOT_EXIST'
         ? transactionLost()
@@ -402,16 +403,6 @@ function notLoaded(): DatabaseError {
     'The server has not stored all rows of a LOAD DATA as they are; nothing of them is kept, ' +
       'and this process sends INSERTs from now on',
   )
-}
-
-function transactionLost(): DatabaseError {
-  const message =
-    'Something has committed or ended this transaction before its end: its locks were ' +
-    'dropped, and a part of its work is stored. ' +
-    'Do not retry it: that part would be stored twice. Find what did it (a procedure that ' +
-    'commits, a proxy between here and the server that ' +
-    'shares or replaces connections), remove it, and compare the tables with what was to be stored'
-  return new DatabaseError('DATABASE_TRANSACTION_LOST', 'usage', message)
 }
 
 function streamOf(connection: PoolConnection): Socket | undefined {

@@ -8,20 +8,20 @@ import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
 import { within } from '../../support/within.js'
 import { cutOffError } from '../closed.js'
 import { ASSUMED_STATEMENT_BYTES, DatabaseError } from '../database.js'
-import { condemnsOthers, mysqlError, unsent } from './errors.js'
+import { noneFree, unsent } from '../servers/errors.js'
+import { ACQUIRE_TIMEOUT_MS, QUIT_TIMEOUT_MS } from '../servers/limits.js'
+import type { ServerSessions } from '../servers/sessions.js'
+import { connectTo } from '../servers/silent-servers.js'
+import { condemnsOthers, mysqlError } from './errors.js'
+import type { Loading } from './load-data.js'
 import { lockHolders } from './lock-holders.js'
-import { connectionError, type Place, placeOf } from './place.js'
+import { connectionError, type MysqlPlace, placeOf } from './place.js'
 import { MysqlSession } from './session.js'
-import { connectTo } from './silent-servers.js'
 
-/** Longest wait of a caller for a free connection. */
-const ACQUIRE_TIMEOUT_MS = 60_000
-/** Time for idle connections to be closed in order. */
-const QUIT_TIMEOUT_MS = 1_000
-
-export class MysqlSessions {
+export class MysqlSessions implements ServerSessions<MysqlSession> {
   readonly #options: PoolOptions
-  readonly #place: Place
+  readonly #place: MysqlPlace
+  readonly #loading: Loading
   readonly #sessions = new Map<PoolConnection, MysqlSession>()
   readonly #whoHolds: (connectionId: number) => Promise<string | undefined>
   /** Connections that are of no use any more: one may end while the pool hands it over. */
@@ -32,8 +32,9 @@ export class MysqlSessions {
   #maxStatementBytes = Infinity
   #pool: Promise<Pool> | undefined
 
-  constructor(options: PoolOptions) {
+  constructor(options: PoolOptions, loading: Loading = { works: true }) {
     this.#options = options
+    this.#loading = loading
     this.#place = placeOf(options)
     this.#whoHolds = lockHolders(options)
   }
@@ -127,7 +128,7 @@ export class MysqlSessions {
       this.#sessions.delete(connection)
       this.#ended.add(connection)
     }
-    const session = new MysqlSession(connection, gone, this.#whoHolds, this.#place)
+    const session = new MysqlSession(connection, gone, this.#whoHolds, this.#place, this.#loading)
     this.#sessions.set(connection, session)
     try {
       await session.begin()
@@ -144,16 +145,7 @@ export class MysqlSessions {
  * Translates an error of the pool. A full queue and a closed pool keep their errors; all else is a
  * connection that could not be made.
  */
-function fromPool(error: unknown, place: Place): DatabaseError {
+function fromPool(error: unknown, place: MysqlPlace): DatabaseError {
   const known = mysqlError(error)
   return known.code.startsWith('DATABASE_') ? known : connectionError(error, place)
-}
-
-function noneFree(): DatabaseError {
-  return new DatabaseError(
-    'DATABASE_QUEUE_FULL',
-    'capacity',
-    `No connection came free within ${ACQUIRE_TIMEOUT_MS / 1000} s. Keep transactions short, or ` +
-      'raise connection_limit',
-  )
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { wrongValue } from '../../support/options.js'
-import { urlsOfHosts } from './host-list.js'
+import { urlsOfHosts } from '../servers/host-list.js'
 import type { MysqlOptions } from './options.js'
 
 const ALLOWED_URL =

@@ -5,16 +5,15 @@
 import { integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
 
 /** One of several servers that have the same database. */
-export interface MysqlHost {
+export interface DatabaseHost {
   /** Name or address of the server. */
   readonly host?: string | undefined
-  /** TCP port of the server. @default 3306 */
+  /** TCP port of the server. @default that of the product: 3306 (MySQL), 5432 (PostgreSQL) */
   readonly port?: number | undefined
 }
 
 /** Another host is tried when one does not answer in time, so a long list is a long wait. */
 export const MAX_HOSTS = 16
-export const DEFAULT_PORT = 3306
 
 /** The URL of each host that `text` names; `text` alone if it names one, or is no such URL. */
 export function urlsOfHosts(text: string): string[] {
@@ -29,7 +28,11 @@ export function urlsOfHosts(text: string): string[] {
  *
  * @throws TypeError, RangeError
  */
-export function checkedHosts(option: string, given: unknown): { host: string; port: number }[] {
+export function checkedHosts(
+  option: string,
+  given: unknown,
+  defaultPort: number,
+): { host: string; port: number }[] {
   const allowed =
     `1 to ${MAX_HOSTS} different hosts, as host:port,host:port in a URL or as an array of ` +
     '{ host, port }'
@@ -38,8 +41,8 @@ export function checkedHosts(option: string, given: unknown): { host: string; po
     throw wrongValue(option, `a list of ${given.length} hosts`, allowed)
   }
   const hosts = given.map((one: unknown, index) => {
-    onlyKnown('a host of mysql', one, ['host', 'port'])
-    const { host, port = DEFAULT_PORT } = one as { host?: unknown; port?: unknown }
+    onlyKnown('a host of the database', one, ['host', 'port'])
+    const { host, port = defaultPort } = one as { host?: unknown; port?: unknown }
     if (typeof host !== 'string' || host === '') {
       throw wrongValue(option, `a list whose host ${index + 1} has no name`, allowed)
     }

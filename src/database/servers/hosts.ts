@@ -1,41 +1,53 @@
 /**
- * The servers of one database: a Galera cluster, Group Replication, a primary and its standby. A
- * process uses one at a time. It stays with that one, and moves to the next when it refuses
+ * The servers of one database: a cluster, or a primary and its standby. A process uses one at a
+ * time. It stays with that one, and moves to the next when it refuses
  * connections, is read-only, has left its cluster, or is gone. Before it uses another server, that
  * one must be writable, must know all that the cluster has committed, and must have the same
  * database by its {@link identityOf}.
  */
-import type { PoolOptions } from 'mysql2'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
-import { DatabaseError } from '../database.js'
+import { DatabaseError, type QueryResult } from '../database.js'
 import { identityOf } from '../identity.js'
-import { isWrongServer, unsent } from './errors.js'
-import { BEGIN_TIMEOUT_MS, type MysqlSession } from './session.js'
-import { MysqlSessions } from './sessions.js'
+import { unsent } from './errors.js'
+import { BEGIN_TIMEOUT_MS } from './limits.js'
+import type { ServerSession, ServerSessions } from './sessions.js'
 
 /** Errors of this process itself, which another server would not change. */
 const OWN = /^DATABASE_(?:CLOSED|QUEUE_FULL|DRIVER_MISSING)$/
 
-export class MysqlHosts {
-  readonly #hosts: readonly MysqlSessions[]
+/** What differs between the products. */
+export interface HostChecks {
+  /** Tells whether an error shows that the server is read-only, or no longer part of its cluster. */
+  readonly isWrongServer: (error: unknown) => boolean
+  /**
+   * Tells whether the server of a session takes writes. Has the session see all that the cluster
+   * has committed.
+   */
+  readonly isWritable: (query: (sql: string) => Promise<QueryResult>) => Promise<boolean>
+}
+
+export class Hosts<Session extends ServerSession> {
+  readonly #hosts: readonly ServerSessions<Session>[]
+  readonly #checks: HostChecks
   readonly #logger: BurstLogger
-  readonly #hostOf = new WeakMap<MysqlSession, MysqlSessions>()
+  readonly #hostOf = new WeakMap<Session, ServerSessions<Session>>()
   /** Sessions found to be on the right server: an address may come to mean another one. */
-  readonly #checked = new WeakSet<MysqlSession>()
-  #current: MysqlSessions
+  readonly #checked = new WeakSet<Session>()
+  #current: ServerSessions<Session>
   /** The server that has been found to be the right one, as long as it is the current one. */
-  #admitted: MysqlSessions | undefined
+  #admitted: ServerSessions<Session> | undefined
   /** The server that was admitted last. `#reason`: why it was left. */
-  #previous: MysqlSessions | undefined
+  #previous: ServerSessions<Session> | undefined
   #reason = ''
   /** The id of the database; `undefined` until a server has told one. */
   #identity: string | undefined
 
-  /** `options`: of each server, at least one. */
-  constructor(options: readonly PoolOptions[], logger: BurstLogger) {
-    this.#hosts = options.map((one) => new MysqlSessions(one))
-    this.#current = this.#hosts[0]!
+  /** `hosts`: at least one. */
+  constructor(hosts: readonly ServerSessions<Session>[], checks: HostChecks, logger: BurstLogger) {
+    this.#hosts = hosts
+    this.#current = hosts[0]!
+    this.#checks = checks
     this.#logger = logger
   }
 
@@ -47,7 +59,7 @@ export class MysqlHosts {
    * A session on the current server, for its caller alone until it is recycled or ended by
    * {@link end}. Tries each server once.
    */
-  async acquire(): Promise<MysqlSession> {
+  async acquire(): Promise<Session> {
     const failures: DatabaseError[] = []
     for (;;) {
       const host = this.#current
@@ -63,17 +75,17 @@ export class MysqlHosts {
   }
 
   /** Cuts the session's connection because of `error`, and leaves a server that is wrong. */
-  end(session: MysqlSession, error: unknown): void {
+  end(session: Session, error: unknown): void {
     const host = this.#hostOf.get(session)
     host?.end(session, error)
-    if (host && isWrongServer(error)) this.#leave(host, error)
+    if (host && this.#checks.isWrongServer(error)) this.#leave(host, error)
   }
 
   async close(): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host.close()))
   }
 
-  async #acquireFrom(host: MysqlSessions): Promise<MysqlSession> {
+  async #acquireFrom(host: ServerSessions<Session>): Promise<Session> {
     const session = await host.acquire()
     this.#hostOf.set(session, host)
     if (this.#hosts.length === 1 || this.#checked.has(session)) return session
@@ -88,13 +100,9 @@ export class MysqlHosts {
   }
 
   /** @throws DatabaseError if this server is not to be used */
-  async #admit(host: MysqlSessions, session: MysqlSession): Promise<void> {
+  async #admit(host: ServerSessions<Session>, session: Session): Promise<void> {
     const query = (sql: string) => session.query(sql, [], BEGIN_TIMEOUT_MS)
-    const { rows } = await query("SHOW VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")
-    const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
-    if ((settings.get('read_only') ?? 'OFF') !== 'OFF') throw readOnly(host)
-    // What the cluster has committed may not have come to this node yet: the next statement waits.
-    if (settings.get('wsrep_on') === 'ON') await query('SET SESSION wsrep_sync_wait = 1')
+    if (!(await this.#checks.isWritable(query))) throw readOnly(host)
     const identity = await identityOf(query)
     if (this.#identity !== undefined && identity !== this.#identity) throw this.#foreign(host)
     // Before the tables have been made, each connection asks again.
@@ -113,7 +121,7 @@ export class MysqlHosts {
   }
 
   /** Goes on to the next server, unless that has been done. */
-  #leave(host: MysqlSessions, reason: unknown): void {
+  #leave(host: ServerSessions<Session>, reason: unknown): void {
     if (this.#current !== host || this.#hosts.length === 1) return
     this.#current = this.#hosts[(this.#hosts.indexOf(host) + 1) % this.#hosts.length]!
     if (this.#admitted === host) this.#reason = messageOf(reason)
@@ -121,7 +129,7 @@ export class MysqlHosts {
     host.leave(left(host))
   }
 
-  #foreign(host: MysqlSessions): DatabaseError {
+  #foreign(host: ServerSessions<Session>): DatabaseError {
     const message =
       `${host.place} has another database than ${this.#previous?.place}: its grids and counters ` +
       'are others. It is not used. Name servers that replicate one database, or take it out of ' +
@@ -131,12 +139,12 @@ export class MysqlHosts {
   }
 }
 
-function readOnly(host: MysqlSessions): DatabaseError {
+function readOnly(host: ServerSessions): DatabaseError {
   const message = `${host.place} is read-only. Name a writable host, or end the failover`
   return new DatabaseError('DATABASE_READ_ONLY', 'capacity', message)
 }
 
-function left(host: MysqlSessions): DatabaseError {
+function left(host: ServerSessions): DatabaseError {
   // A caller that still waits for a connection has sent nothing.
   const message = `${host.place} is no longer used`
   return new DatabaseError('DATABASE_MOVED', 'unreachable', message, { unsent: true })
