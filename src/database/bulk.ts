@@ -4,8 +4,15 @@
  * through here.
  */
 import assert from 'node:assert/strict'
+import { arraysStatement } from './column-arrays.js'
 import type { Queryable, SqlValue } from './database.js'
-import { deleteByIds, MAX_VALUES_PER_STATEMENT, placeholders, type Statement } from './dialect.js'
+import {
+  deleteByIds,
+  MAX_VALUES_PER_STATEMENT,
+  placeholders,
+  type RowsSql,
+  type Statement,
+} from './dialect.js'
 
 export interface BulkLimits {
   /**
@@ -21,13 +28,6 @@ const NUMBER_BYTES = 25
 /** `X'…'` around the hex digits of a Buffer; quotes around text take one less. */
 const QUOTE_BYTES = 3
 
-/** SQL of a statement with rows: the text before them, the values of a row, the text after. */
-export interface RowsSql {
-  readonly head: string
-  readonly columns: number
-  readonly tail: string
-}
-
 /**
  * Cuts `rows` into statements with as many rows each as `limits` allow. A row that is over
  * `maxBytes` by itself gets a statement of its own: the database refuses it by name. Reads a row
@@ -38,7 +38,7 @@ export interface RowsSql {
  */
 export function* statementsOf(
   rows: Iterable<readonly SqlValue[]>,
-  { head, columns, tail }: RowsSql,
+  { head, columns, tail, asArrays = false }: RowsSql,
   { maxBytes, maxRows = Infinity }: BulkLimits,
 ): Generator<Statement, void, undefined> {
   const rowSql = `(${placeholders(columns)})`
@@ -51,6 +51,7 @@ export function* statementsOf(
   let count = 0
   let bytes = emptyBytes
   const statement = (): Statement => {
+    if (asArrays) return arraysStatement(head, values, columns, tail)
     if (sqlCount !== count) {
       sql = head + Array(count).fill(rowSql).join(', ') + tail
       sqlCount = count

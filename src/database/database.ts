@@ -95,7 +95,7 @@ export interface Transaction extends Queryable {
 export const ASSUMED_STATEMENT_BYTES = 32 * 1024
 
 /** MySQL and MariaDB speak one dialect here. */
-export type Dialect = 'mysql' | 'sqlite'
+export type Dialect = 'mysql' | 'postgres' | 'sqlite'
 
 /** A parameter of a statement, or a value of a row. */
 export type SqlValue = string | number | bigint | Buffer | null
@@ -125,11 +125,13 @@ export type DatabaseErrorCategory = 'unreachable' | 'lock' | 'capacity' | 'data'
 export class DatabaseError extends Error {
   override readonly name = 'DatabaseError'
   /**
-   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), or `DATABASE_BINLOG_FORMAT`,
+   * The driver's own code (`ER_DUP_ENTRY`, `SQLITE_BUSY`), the SQLSTATE of PostgreSQL (`40P01`), or
+   * `DATABASE_BINLOG_FORMAT`, `DATABASE_CLIENT`,
    * `DATABASE_CLOSED`, `DATABASE_DRIVER_MISSING`, `DATABASE_FOREIGN_TABLE`,
    * `DATABASE_MIGRATING`, `DATABASE_MOVED`, `DATABASE_NEWER`, `DATABASE_NOT_LOADED`,
    * `DATABASE_OTHER`, `DATABASE_QUEUE_FULL`, `DATABASE_READ_ONLY`,
-   * `DATABASE_STATEMENT_REFUSED`, `DATABASE_THREAD_DIED`, `DATABASE_TRANSACTION_ENDED`,
+   * `DATABASE_STATEMENT_REFUSED`, `DATABASE_STATEMENT_TOO_LONG`, `DATABASE_THREAD_DIED`,
+   * `DATABASE_TOO_MANY_VALUES`, `DATABASE_TRANSACTION_ENDED`,
    * `DATABASE_TRANSACTION_IDLE`, `DATABASE_TRANSACTION_LOST`.
    */
   readonly code: string

@@ -1,6 +1,6 @@
 /**
- * Differences between MySQL and SQLite in the statements written elsewhere, in one table, so that
- * no other code asks which database it is. Names of tables and columns come from our own code and
+ * Differences between MySQL, PostgreSQL and SQLite in the statements written elsewhere, in one
+ * table, so that no other code asks which database it is. Names of tables and columns come from our own code and
  * are asserted to be plain.
  */
 import assert from 'node:assert/strict'
@@ -13,6 +13,8 @@ import type { Dialect, Queryable, SqlValue } from './database.js'
 export type Merge = 'greatest' | 'add' | 'or' | 'replace'
 
 interface Differences {
+  /** Rows are read faster as one array a column than as values in parentheses. */
+  readonly asArrays: boolean
   readonly onDuplicate: (key: readonly string[]) => string
   readonly inserted: (column: string) => string
   readonly forUpdate: string
@@ -30,8 +32,15 @@ interface Differences {
   readonly tableSizes: (names: string) => string
 }
 
+/** The upsert of PostgreSQL, which SQLite has taken over. */
+const STANDARD = {
+  onDuplicate: (key: readonly string[]) => `ON CONFLICT (${key.join(', ')}) DO UPDATE SET`,
+  inserted: (column: string) => `excluded.${column}`,
+}
+
 const DIFFERENCES: Record<Dialect, Differences> = {
   mysql: {
+    asArrays: false,
     onDuplicate: () => 'ON DUPLICATE KEY UPDATE',
     // VALUES(c), not `AS new`: MariaDB has only this one, and MySQL 8 still has it.
     inserted: (column) => `VALUES(${column})`,
@@ -60,9 +69,33 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       'SELECT table_name AS name, COALESCE(data_length, 0) + COALESCE(index_length, 0) AS bytes ' +
       `FROM information_schema.tables WHERE table_schema = DATABASE() AND table_name IN (${names})`,
   },
+  postgres: {
+    ...STANDARD,
+    asArrays: true,
+    forUpdate: ' FOR UPDATE',
+    skipLocked: ' FOR UPDATE SKIP LOCKED',
+    deleteByIds: (table) =>
+      `DELETE FROM ${table} WHERE id IN (SELECT CAST(value AS BIGINT) FROM ` +
+      'json_array_elements_text(CAST(? AS JSON)))',
+    updateByIds: (table, column) =>
+      `UPDATE ${table} SET ${column} = given.value FROM (SELECT CAST(value ->> 0 AS BIGINT) AS ` +
+      'id, CAST(value ->> 1 AS BIGINT) AS value FROM json_array_elements(CAST(? AS JSON))) ' +
+      `AS given WHERE ${table}.id = given.id`,
+    updateJoin: undefined,
+    // NOW() stands still in a transaction.
+    now: 'SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS now',
+    columnsOf:
+      'SELECT attname AS name FROM pg_attribute WHERE attrelid = to_regclass(?) AND attnum > 0 ' +
+      'AND NOT attisdropped',
+    version: `SELECT current_setting('server_version') AS version`,
+    productOf: () => 'PostgreSQL',
+    tableSizes: (names) =>
+      'SELECT relname AS name, pg_total_relation_size(oid) AS bytes FROM pg_class ' +
+      `WHERE relname IN (${names}) AND oid = to_regclass(relname)`,
+  },
   sqlite: {
-    onDuplicate: (key) => `ON CONFLICT(${key.join(', ')}) DO UPDATE SET`,
-    inserted: (column) => `excluded.${column}`,
+    ...STANDARD,
+    asArrays: false,
     // A SQLite transaction holds the only write lock from its beginning.
     // A transaction locks all from its start. The comments tell where others lock.
     forUpdate: ' /* FOR UPDATE */',
@@ -86,9 +119,30 @@ const DIFFERENCES: Record<Dialect, Differences> = {
 /** SQLite's own bound; MySQL's comes from the packet. */
 export const MAX_VALUES_PER_STATEMENT = 32_766
 
-/** Begins the insertion of rows: the text before their values. */
-export function insertInto(table: string, columns: readonly string[]): string {
-  return `INSERT INTO ${plain(table)} (${columns.map(plain).join(', ')}) VALUES `
+/** Makes something for each dialect. */
+export function forEachDialect<T>(make: (dialect: Dialect) => T): Readonly<Record<Dialect, T>> {
+  return { mysql: make('mysql'), postgres: make('postgres'), sqlite: make('sqlite') }
+}
+
+/** SQL of a statement with rows: the text before them, the values of a row, the text after. */
+export interface RowsSql {
+  readonly head: string
+  readonly columns: number
+  readonly tail: string
+  /** The rows come as one array a column. @default false: as values in parentheses */
+  readonly asArrays?: boolean
+}
+
+/** Inserts rows, which go between `head` and `tail`. */
+export function insertRows(
+  dialect: Dialect,
+  table: string,
+  columns: readonly string[],
+  tail: string,
+): RowsSql {
+  const { asArrays } = DIFFERENCES[dialect]
+  const head = `INSERT INTO ${plain(table)} (${columns.map(plain).join(', ')}) `
+  return { head: asArrays ? head : `${head}VALUES `, columns: columns.length, tail, asArrays }
 }
 
 /**

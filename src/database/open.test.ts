@@ -9,6 +9,8 @@ test('a URL is opened and owned; a Database is taken as it is and not owned', as
   for (const [url, dialect] of [
     ['mysql://h/d', 'mysql'],
     ['mariadb://h/d', 'mysql'],
+    ['postgres://h/d', 'postgres'],
+    ['postgresql://h/d', 'postgres'],
     ['sqlite:./x.db', 'sqlite'],
     ['sqlite::memory:', 'sqlite'],
   ] as const) {
@@ -42,10 +44,10 @@ test('WIDE_CACHE_DATABASE_URL wins over DATABASE_URL, and a wrong one is refused
     () =>
       openDatabase(undefined, console, {
         ...env,
-        WIDE_CACHE_DATABASE_URL: 'postgres://u:s3cret@h/d',
+        WIDE_CACHE_DATABASE_URL: 'mongodb://u:s3cret@h/d',
       }),
     (error: Error) =>
-      /WIDE_CACHE_DATABASE_URL\)" is "postgres:…"; allowed: mysql:/.test(error.message) &&
+      /WIDE_CACHE_DATABASE_URL\)" is "mongodb:…"; allowed: mysql:/.test(error.message) &&
       !inspect(error).includes('s3cret'),
   )
 })
@@ -59,8 +61,7 @@ test('quotes that an env file has left are no part of the URL', () => {
 
 test("another library's DATABASE_URL is ignored, with one warning that says what to set", () => {
   for (const [url, what] of [
-    ['postgres://u:s3cret@h/d', 'a postgres: URL'],
-    ['postgresql://u:s3cret@h/d', 'a postgresql: URL'],
+    ['mongodb://u:s3cret@h/d', 'a mongodb: URL'],
     ['mongodb+srv://u:s3cret@h', 'a mongodb+srv: URL'],
     ['file:./dev.db', 'a file: URL'],
     ['jdbc:mysql://u:s3cret@h/d', 'a jdbc: URL'],
@@ -105,7 +106,7 @@ test('a logger that throws or rejects does no harm', () => {
     },
   ]) {
     assert.equal(
-      openDatabase(undefined, { info() {}, error() {}, warn }, { DATABASE_URL: 'postgres://h/d' })
+      openDatabase(undefined, { info() {}, error() {}, warn }, { DATABASE_URL: 'mongodb://h/d' })
         .database.dialect,
       'sqlite',
     )
@@ -122,8 +123,8 @@ test('invalid databases are refused with option and allowed values, without the 
   const shows = (pattern: RegExp) => (error: Error) =>
     pattern.test(error.message) && !inspect(error).includes('s3cret')
   assert.throws(
-    () => openDatabase('postgres://u:s3cret@h/d', console, {}),
-    shows(/option "database" is "postgres:…"; allowed: mysql:.*sqlite:/),
+    () => openDatabase('mongodb://u:s3cret@h/d', console, {}),
+    shows(/option "database" is "mongodb:…"; allowed: mysql:.*postgres:.*sqlite:/),
   )
   assert.throws(
     () => openDatabase('s3cret', console, {}),

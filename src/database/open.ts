@@ -5,14 +5,16 @@ import { wrongType, wrongValue } from '../support/options.js'
 import { warnOnce } from '../support/warn-once.js'
 import type { Database } from './database.js'
 import { MysqlDatabase } from './mysql/mysql.js'
-import { poolOptions } from './mysql/pool-options.js'
+import { poolOptions as mysqlOptions } from './mysql/pool-options.js'
+import { poolOptions as postgresOptions } from './postgres/pool-options.js'
+import { PostgresDatabase } from './postgres/postgres.js'
 import { sqlite } from './sqlite/sqlite.js'
 
 const EMBEDDED_DEFAULT = 'sqlite:./wide-cache.db'
 const ALLOWED =
-  'mysql://user:password@host:port/database, mariadb://…, sqlite:./file.db, sqlite::memory:, ' +
-  'or a Database'
-const SCHEMES = ['mysql', 'mariadb', 'sqlite']
+  'mysql://user:password@host:port/database, mariadb://…, postgres://…, sqlite:./file.db, ' +
+  'sqlite::memory:, or a Database'
+const SCHEMES = ['mysql', 'mariadb', 'postgres', 'postgresql', 'sqlite']
 
 /** Makes the database of a URL that has a pool of connections, or finds the one that is open. */
 type OpenPool = (url: string, make: () => Database) => Database
@@ -72,12 +74,17 @@ function byEnvironment(
 
 function byUrl(option: string, url: string, logger: Logger, openPool: OpenPool): Database {
   const scheme = schemeOf(url)
+  // Every caller's logger is told what is ignored, whoever opens the pool.
+  const warn = (message: string) => warnOnce(logger, message)
   switch (scheme) {
     case 'mysql':
     case 'mariadb':
-      // Every caller's logger is told what is ignored, whoever opens the pool.
-      poolOptions(url, option, (message) => warnOnce(logger, message))
+      mysqlOptions(url, option, warn)
       return openPool(url, () => new MysqlDatabase(url, option, logger))
+    case 'postgres':
+    case 'postgresql':
+      postgresOptions(url, option, warn)
+      return openPool(url, () => new PostgresDatabase(url, option, logger))
     case 'sqlite': {
       const file = url.slice('sqlite:'.length).replace(/^\/\//, '')
       if (file === '') throw wrongValue(option, 'sqlite:', ALLOWED)

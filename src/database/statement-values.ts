@@ -6,18 +6,23 @@
 import { types } from 'node:util'
 import type { SqlValue } from './database.js'
 
-/** Quoted text and comments, where a `?` is no placeholder. */
+/** Quoted text and comments of MySQL and SQLite, where a `?` is no placeholder. */
 const NOT_CODE = /'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|`[^`]*`|--[^\n]*|\/\*[\s\S]*?\*\//g
-const QUOTED_OR_COMMENTED = /['"`]|--|\/\*/
+const QUOTED_OR_COMMENTED = /['"`$]|--|\/\*/
 
 /**
  * The values, one for each `?` of `sql`.
  *
+ * @param notCode matches where a `?` is no placeholder
  * @throws TypeError naming the place, never the value, if one is no SqlValue or their number is
  * wrong.
  */
-export function checkedValues(sql: string, values: readonly SqlValue[]): SqlValue[] {
-  const wanted = placeholdersIn(sql)
+export function checkedValues(
+  sql: string,
+  values: readonly SqlValue[],
+  notCode = NOT_CODE,
+): SqlValue[] {
+  const wanted = placeholdersIn(sql, notCode)
   if (values.length !== wanted) {
     throw new TypeError(`The statement has ${wanted} placeholders and got ${values.length} values`)
   }
@@ -30,8 +35,8 @@ export function checkedValues(sql: string, values: readonly SqlValue[]): SqlValu
   })
 }
 
-function placeholdersIn(sql: string): number {
-  const code = QUOTED_OR_COMMENTED.test(sql) ? sql.replace(NOT_CODE, ' ') : sql
+function placeholdersIn(sql: string, notCode: RegExp): number {
+  const code = QUOTED_OR_COMMENTED.test(sql) ? sql.replace(notCode, ' ') : sql
   let count = 0
   for (let at = code.indexOf('?'); at !== -1; at = code.indexOf('?', at + 1)) count++
   return count

@@ -3,9 +3,16 @@
  * and what becomes of each column where the key exists already. A table that is written in several
  * ways has a value for each of them.
  */
-import { type RowsSql, statementsOf } from './bulk.js'
+import { statementsOf } from './bulk.js'
 import type { Dialect, Queryable, SqlValue } from './database.js'
-import { insertInto, type Merge, onDuplicateKey, type Statement } from './dialect.js'
+import {
+  forEachDialect,
+  insertRows,
+  type Merge,
+  onDuplicateKey,
+  type RowsSql,
+  type Statement,
+} from './dialect.js'
 
 /**
  * A column beside the key. One without a {@link Merge} keeps its value where the key exists.
@@ -38,19 +45,17 @@ export function table<
 export class Table<in Row extends readonly SqlValue[]> {
   readonly name: string
   readonly columns: readonly string[]
-  readonly #insert: RowsSql
+  readonly #insert: Readonly<Record<Dialect, RowsSql>>
   readonly #upsert: Readonly<Record<Dialect, RowsSql>>
 
   constructor(name: string, key: readonly [string, ...string[]], columns: readonly Column[]) {
     this.name = name
     this.columns = [...key, ...columns.map((one) => (typeof one === 'string' ? one : one[0]))]
     const merges = columns.filter((column) => typeof column !== 'string')
-    const sql = { head: insertInto(name, this.columns), columns: this.columns.length }
-    this.#insert = { ...sql, tail: '' }
-    this.#upsert = {
-      mysql: { ...sql, tail: onDuplicateKey('mysql', name, key, merges) },
-      sqlite: { ...sql, tail: onDuplicateKey('sqlite', name, key, merges) },
-    }
+    const sql = (tailOf: (dialect: Dialect) => string) =>
+      forEachDialect((dialect) => insertRows(dialect, name, this.columns, tailOf(dialect)))
+    this.#insert = sql(() => '')
+    this.#upsert = sql((dialect) => onDuplicateKey(dialect, name, key, merges))
   }
 
   /** Inserts rows whose keys are new, by as many statements as they need. */
@@ -65,7 +70,7 @@ export class Table<in Row extends readonly SqlValue[]> {
 
   /** The statements of {@link insert}, each made when it is asked for. */
   inserts(on: Queryable, rows: Iterable<Row>, maxRows = ROWS_A_STATEMENT): Generator<Statement> {
-    return statementsOf(rows, this.#insert, { maxBytes: on.maxStatementBytes, maxRows })
+    return statementsOf(rows, this.#insert[on.dialect], { maxBytes: on.maxStatementBytes, maxRows })
   }
 
   /** The statements of {@link upsert}, each made when it is asked for. */

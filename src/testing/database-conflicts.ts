@@ -20,7 +20,7 @@ export function testConflicts(it: DatabaseTest): void {
     const read = async (tx: Transaction) =>
       (await tx.query('SELECT n FROM counters')).rows[0]?.['n']
     // SQLite lets nobody write beside a transaction.
-    const beside = database.dialect === 'mysql'
+    const beside = database.dialect !== 'sqlite'
     let change: Promise<unknown> | undefined
     await database.transaction(async (tx) => {
       assert.equal(await read(tx), 0)
@@ -53,7 +53,7 @@ export function testConflicts(it: DatabaseTest): void {
       }),
       'data',
     )
-    if (database.dialect === 'mysql') await breakConnections(database, open(), runs)
+    if (database.dialect !== 'sqlite') await breakConnections(database, open(), runs)
     assert.deepEqual(runs, [...new Set(runs)])
     assert.deepEqual(await column(database, 'SELECT n FROM counters'), [0, 0])
   })
@@ -61,7 +61,7 @@ export function testConflicts(it: DatabaseTest): void {
   it('of two transactions that deadlock one has category lock', async (database, open) => {
     await counters(database, 2)
     const other = open()
-    const deadlocks = database.dialect === 'mysql'
+    const deadlocks = database.dialect !== 'sqlite'
     const runs: number[] = []
     let letGo = () => {}
     const bothHold = new Promise<void>((resolve) => (letGo = resolve))
@@ -92,8 +92,8 @@ export function testConflicts(it: DatabaseTest): void {
     const holder = database.transaction(async (tx) => {
       await tx.query('UPDATE counters SET n = 1')
       waiter = other.transaction(async (others) => {
-        // MySQL waits for 20 s unless it is told not to.
-        if (other.dialect === 'mysql') {
+        // A server waits for 20 s unless it is told not to.
+        if (other.dialect !== 'sqlite') {
           await others.query('SELECT n FROM counters WHERE id = 1 FOR UPDATE NOWAIT')
         }
         await others.query('UPDATE counters SET n = 5')
@@ -117,33 +117,48 @@ export function testConflicts(it: DatabaseTest): void {
   })
 }
 
+/** What a product calls the connections that {@link breakConnections} ends. */
+const CONNECTIONS = {
+  mysql: {
+    own: 'SELECT CONNECTION_ID() AS id',
+    all: 'SELECT ID AS id, INFO AS sql_text FROM information_schema.processlist',
+    end: (id: number) => `KILL ${id}`,
+    sleep: `SLEEP(${SLEEP_SECONDS}) = 0`,
+  },
+  postgres: {
+    own: 'SELECT pg_backend_pid() AS id',
+    all: `SELECT pid AS id, query AS sql_text FROM pg_stat_activity WHERE state = 'active'`,
+    end: (id: number) => `SELECT pg_terminate_backend(${id})`,
+    sleep: `pg_sleep(${SLEEP_SECONDS}) IS NOT NULL`,
+  },
+}
+
 /** Kills the connection of a transaction, and that of a statement. Neither may run again. */
 async function breakConnections(
   database: Database,
   other: Database,
   runs: string[],
 ): Promise<void> {
+  const { own, all, end, sleep } = CONNECTIONS[database.dialect === 'mysql' ? 'mysql' : 'postgres']
   const killed = database.transaction(async (tx) => {
     runs.push('killed')
     await tx.query('UPDATE counters SET n = n + 1')
-    const { rows } = await tx.query('SELECT CONNECTION_ID() AS id')
-    await other.query(`KILL ${Number(rows[0]?.['id'])}`)
+    const { rows } = await tx.query(own)
+    await other.query(end(Number(rows[0]?.['id'])))
     await tx.query('UPDATE counters SET n = n + 1')
   })
   await rejects(killed, 'unreachable')
   // Unique, because another run of the suite may use the same server at the same time.
-  const unique = randomInt(2 ** 40)
-  const statement =
-    `UPDATE counters SET n = n + 1 WHERE id = 1 AND SLEEP(${SLEEP_SECONDS}) = 0 ` +
-    `AND ${unique} = ${unique}`
+  const unique = randomInt(2 ** 30)
+  const statement = `UPDATE counters SET n = n + 1 WHERE id = 1 AND ${sleep} AND ${unique} = ${unique}`
   let ended = false
   const cut = rejects(database.query(statement), 'unreachable').finally(() => (ended = true))
   cut.catch(() => undefined)
   let connection: unknown
   while (connection === undefined && !ended) {
-    const { rows } = await other.query('SHOW PROCESSLIST')
-    connection = rows.find(({ Info }) => Info === statement)?.['Id']
+    const { rows } = await other.query(all)
+    connection = rows.find((row) => row['sql_text'] === statement)?.['id']
   }
-  if (connection !== undefined) await other.query(`KILL ${Number(connection)}`)
+  if (connection !== undefined) await other.query(end(Number(connection)))
   await cut
 }

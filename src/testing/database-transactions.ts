@@ -157,13 +157,16 @@ export function testTransactions(it: DatabaseTest): void {
     await counters(database, 1)
     await database.transaction(async (tx) => {
       await tx.query('-- COMMIT;\n  /* CREATE */ select n FROM counters')
+      const isPostgres = tx.dialect === 'postgres'
+      const name = isPostgres ? '"/*!"' : '`/*!`'
       await tx.query(
-        `SELECT '/*! quoted */' AS "it's /*M! too */", '\`' AS \`/*!\` -- /*! not this one\n`,
+        `SELECT '/*! quoted */' AS "it's /*M! too */", '\`' AS ${name} -- /*! not this one\n`,
       )
       await tx.query(
-        'WITH some AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM some)',
+        'WITH chosen AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM chosen)',
       )
-      await tx.query('REPLACE INTO counters (id, n) VALUES (2, ?)', [5])
+      const insert = isPostgres ? 'INSERT' : 'REPLACE'
+      await tx.query(`${insert} INTO counters (id, n) VALUES (2, ?)`, [5])
       await tx.query('INSERT INTO counters (id, n) VALUES (3, 6)')
       await tx.query('DELETE FROM counters WHERE id = 3')
       await tx.query('\n\tUPDATE counters SET n = n + 1 WHERE id = 2')
@@ -183,7 +186,7 @@ export function testTransactions(it: DatabaseTest): void {
   it('transactions that add to one row at the same time lose nothing', async (database, open) => {
     await counters(database, 1)
     const other = open()
-    const lock = database.dialect === 'mysql' ? ' FOR UPDATE' : ''
+    const lock = database.dialect === 'sqlite' ? '' : ' FOR UPDATE'
     const add = (on: Database) =>
       on.transaction(async (tx) => {
         const { rows } = await tx.query(`SELECT n FROM counters WHERE id = 1${lock}`)

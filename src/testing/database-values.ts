@@ -53,6 +53,7 @@ function* onOneArray(rows: readonly (readonly SqlValue[])[]): Generator<readonly
 
 interface Columns {
   readonly textType: string
+  readonly binaryType: string
   readonly keepsNul: boolean
 }
 
@@ -62,7 +63,7 @@ type QueryTest = (
   body: (query: Queryable['query'], database: Database) => Promise<void>,
 ) => void
 
-function testValuesBy(it: QueryTest, { textType, keepsNul }: Columns): void {
+function testValuesBy(it: QueryTest, { textType, binaryType, keepsNul }: Columns): void {
   it('text comes back: quotes, backslashes, line ends, emoji', async (query, database) => {
     await database.query(`CREATE TABLE t (id INTEGER PRIMARY KEY, s ${textType})`)
     const texts = [
@@ -101,7 +102,7 @@ function testValuesBy(it: QueryTest, { textType, keepsNul }: Columns): void {
   })
 
   it('Buffers come back byte for byte', async (query, database) => {
-    await database.query('CREATE TABLE t (id INTEGER PRIMARY KEY, b BLOB)')
+    await database.query(`CREATE TABLE t (id INTEGER PRIMARY KEY, b ${binaryType})`)
     const buffers = [
       Buffer.alloc(0),
       Buffer.from(Array.from({ length: 256 }, (_, byte) => byte)),

@@ -18,6 +18,8 @@ import type { RegisterTest } from './runner.js'
 export interface DatabaseCapabilities {
   /** The type of a column for text of up to 1,024 characters. @default 'VARCHAR(1024)' */
   readonly textType?: string | undefined
+  /** The type of a column for 60,000 bytes. @default 'BLOB' */
+  readonly binaryType?: string | undefined
   /** Text keeps a NUL character; otherwise it has U+FFFD in its place. @default true */
   readonly keepsNul?: boolean | undefined
   /**
@@ -62,6 +64,7 @@ export function testDatabase({
   create,
   capabilities: {
     textType = 'VARCHAR(1024)',
+    binaryType = 'BLOB',
     keepsNul = true,
     boundsQueue = true,
     createUnreachable,
@@ -83,7 +86,7 @@ export function testDatabase({
       }
     })
 
-  testValues(it, { textType, keepsNul })
+  testValues(it, { textType, binaryType, keepsNul })
   testTransactions(it)
   testDialect(it)
 

@@ -134,7 +134,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
         : `memcached://${addresses.join(',')}`
       const database = embedded ? sqlite(file) : mysql(url)
       stops.push(() => database.close())
-      if (name !== COPY) await database.query(TABLE[database.dialect])
+      if (name !== COPY) await database.query(TABLE[embedded ? 'sqlite' : 'mysql'])
       const slots: Slot[] = []
       for (const place of SLOTS.filter(({ site }) => site === name)) {
         const ofHost = embedded

@@ -3,7 +3,7 @@
  * with apt-get; otherwise the error names what to install.
  */
 import { execFileSync } from 'node:child_process'
-import { accessSync, constants, existsSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 
 const WHOLE_BROWSERS = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable']
@@ -19,6 +19,7 @@ const PROGRAMS = {
   memcached: { names: ['memcached'], debianPackage: 'memcached' },
   mariadb: { names: ['mariadbd', 'mysqld'], debianPackage: 'mariadb-server' },
   faketime: { names: ['faketime'], debianPackage: 'faketime' },
+  postgres: { names: ['postgres'], debianPackage: 'postgresql' },
   redis: { names: ['redis-server', 'valkey-server'], debianPackage: 'redis-server' },
   // Takes a tenth of the time of the whole browser. It has no tabs that hide each other.
   chromiumShell: {
@@ -47,7 +48,17 @@ const SYSTEM_FOLDERS = [
   '/usr/local/mysql/bin',
   '/opt/homebrew/bin',
   '/usr/libexec',
+  ...debiansPostgres(),
 ]
+
+/** Debian keeps each version of PostgreSQL in a folder of its own. The newest comes first. */
+function debiansPostgres(): string[] {
+  const versions = '/usr/lib/postgresql'
+  if (!existsSync(versions)) return []
+  const newest = readdirSync(versions).sort((a, b) => Number(b) - Number(a))
+  return newest.map((version) => join(versions, version, 'bin'))
+}
+
 /** A script that, where it exists, decides whether installing a server may start it. */
 const START_POLICY = '/usr/sbin/policy-rc.d'
 const INSTALL_TIMEOUT_MS = 900_000

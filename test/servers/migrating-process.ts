@@ -4,12 +4,13 @@
  */
 import { once } from 'node:events'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
+import { PostgresDatabase } from '../../src/database/postgres/postgres.js'
 import { SqliteDatabase } from '../../src/database/sqlite/sqlite.js'
 
 const [, , url = '', folder = ''] = process.argv
 const database = url.startsWith('sqlite:')
   ? new SqliteDatabase(url.slice('sqlite:'.length))
-  : new MysqlDatabase(url)
+  : new (url.startsWith('postgres:') ? PostgresDatabase : MysqlDatabase)(url)
 console.log('ready')
 await once(process.stdin, 'data')
 process.stdin.destroy()

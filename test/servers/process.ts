@@ -26,18 +26,23 @@ export function removeFolder(folder: string): void {
   folders.delete(folder)
 }
 
-/** Starts a program; what it prints goes to `log`. `env`: added to that of this process. */
+/**
+ * Starts a program; what it prints goes to `log`. `env`: added to that of this process. `user`: the
+ * ids of the user that it runs as.
+ */
 export function startProcess(
   command: string,
   args: readonly string[],
   log: string,
   env: NodeJS.ProcessEnv = {},
+  user: { readonly uid?: number; readonly gid?: number } = {},
 ): ChildProcess {
   watchExit()
   const output = openSync(log, 'a')
   const child = spawn(command, args, {
     stdio: ['ignore', output, output],
     env: { ...process.env, ...env },
+    ...user,
   })
   closeSync(output)
   running.add(child)

@@ -4,6 +4,7 @@
  */
 import { freshDatabase, startMariadb } from './mariadb.js'
 import { startMemcached } from './memcached.js'
+import { freshPostgresDatabase, startPostgres } from './postgres.js'
 import { startRedis } from './redis.js'
 
 /** `mysql://…` of a server that all files share; set by `test/run.ts`. */
@@ -19,6 +20,17 @@ let redisUrl: Promise<string> | undefined
 
 export function sharedRedis(): Promise<string> {
   return (redisUrl ??= startRedis().then(({ url }) => url))
+}
+
+/** `postgres://…` of a server that all files share; set by `test/run.ts`. */
+export const POSTGRES_VARIABLE = 'WIDE_CACHE_TEST_POSTGRES'
+let postgresUrl: Promise<string> | undefined
+
+/** The URL of a new empty database of PostgreSQL. */
+export async function sharedPostgresUrl(): Promise<string> {
+  const given = process.env[POSTGRES_VARIABLE]
+  postgresUrl ??= given ? Promise.resolve(given) : startPostgres().then((server) => server.url())
+  return freshPostgresDatabase(await postgresUrl)
 }
 
 /** The URL of a new empty database. */

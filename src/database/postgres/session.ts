@@ -1,0 +1,158 @@
+/**
+ * One connection to PostgreSQL. A transaction says itself how it is isolated and how long it may
+ * wait, with SET LOCAL's effect: a pooler that hands connections out by transaction, such as
+ * PgBouncer, keeps nothing else. Every statement sent ends, by an answer or by its time limit.
+ */
+import { randomUUID } from 'node:crypto'
+import type { PoolClient, QueryResult as PgResult } from 'pg'
+import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
+import { silence, transactionLost } from '../servers/errors.js'
+import {
+  BEGIN_TIMEOUT_MS,
+  LOCK_WAIT_SECONDS,
+  QUERY_TIMEOUT_MS,
+  SERVER_IDLE_SECONDS,
+} from '../servers/limits.js'
+import { located, type Place } from '../servers/place.js'
+import type { ServerSession, TransactionWays } from '../servers/sessions.js'
+import { postgresError } from './errors.js'
+import { numbered } from './values.js'
+
+/** PostgreSQL takes a message of 1 GB. So much text is never sent at once. */
+export const MAX_STATEMENT_BYTES = 256 * 1024 * 1024
+
+/** Setting of the transaction's own, which is gone when something has ended the transaction. */
+const GUARD = 'wide_cache.transaction'
+const PROCESS = randomUUID()
+const DIVISION_BY_ZERO = '22012'
+let transactions = 0
+
+export class PostgresSession implements ServerSession {
+  readonly maxStatementBytes = MAX_STATEMENT_BYTES
+  readonly #client: PoolClient
+  readonly #place: Pick<Place, 'name' | 'server'>
+  /** Returns the connection to the pool, or has it removed. Called once. */
+  readonly #release: (isUseless: boolean) => void
+  #ended: { readonly reason: unknown } | undefined
+
+  constructor(
+    client: PoolClient,
+    place: Pick<Place, 'name' | 'server'>,
+    release: (isUseless: boolean) => void,
+  ) {
+    this.#client = client
+    this.#place = place
+    this.#release = release
+  }
+
+  async transaction<T>(
+    work: (ways: TransactionWays) => Promise<T>,
+    timeoutMs = QUERY_TIMEOUT_MS,
+  ): Promise<T> {
+    const id = `${PROCESS} ${++transactions}`
+    await this.#simple(
+      'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ' +
+        `set_config('${GUARD}', '${id}', true), ` +
+        `set_config('lock_timeout', '${LOCK_WAIT_SECONDS}s', true), ` +
+        `set_config('statement_timeout', '${timeoutMs}', true), ` +
+        // A host that is gone without a word must not keep its locks.
+        `set_config('idle_in_transaction_session_timeout', '${SERVER_IDLE_SECONDS}s', true)`,
+      BEGIN_TIMEOUT_MS,
+    )
+    const result = await work({
+      prepare: (sql, values) => this.prepare(sql, values, timeoutMs),
+    })
+    // In one message: the commit is not reached if the transaction is another one.
+    await this.#simple(
+      `SELECT 1 / CASE current_setting('${GUARD}', true) WHEN '${id}' THEN 1 ELSE 0 END; COMMIT`,
+      QUERY_TIMEOUT_MS,
+    ).catch((error: unknown) => {
+      throw error instanceof DatabaseError && error.code === DIVISION_BY_ZERO
+        ? transactionLost()
+        : error
+    })
+    return result
+  }
+
+  async query(
+    sql: string,
+    values: readonly SqlValue[] = [],
+    timeoutMs = QUERY_TIMEOUT_MS,
+  ): Promise<QueryResult> {
+    return this.prepare(sql, values, timeoutMs)()
+  }
+
+  /** Returns the function that sends the statement. It rejects if the values are wrong. */
+  prepare(
+    sql: string,
+    given: readonly SqlValue[] = [],
+    timeoutMs = QUERY_TIMEOUT_MS,
+  ): () => Promise<QueryResult> {
+    try {
+      const { text, values } = numbered(sql, given)
+      refuseOversize(text, values)
+      // Always in the extended protocol, which takes one statement only.
+      const query = { text, values, queryMode: 'extended' }
+      return async () => resultOf(await this.#answered(timeoutMs, () => this.#client.query(query)))
+    } catch (error) {
+      return () => Promise.reject(error)
+    }
+  }
+
+  async recycle(): Promise<void> {
+    if (this.#ended) return
+    this.#ended = { reason: undefined }
+    this.#release(false)
+  }
+
+  /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
+  destroy(reason: unknown): void {
+    if (this.#ended) return
+    this.#ended = { reason }
+    streamOf(this.#client)?.destroy()
+    this.#release(true)
+  }
+
+  async #simple(sql: string, timeoutMs: number): Promise<void> {
+    await this.#answered(timeoutMs, () => this.#client.query(sql))
+  }
+
+  async #answered<T>(timeoutMs: number, send: () => Promise<T>): Promise<T> {
+    const timer = setTimeout(() => this.destroy(silence(timeoutMs)), timeoutMs)
+    try {
+      return await send()
+    } catch (error) {
+      throw located(postgresError(this.#ended?.reason ?? error), this.#place)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** @throws DatabaseError of category `data` */
+function refuseOversize(text: string, values: readonly (string | Buffer | null)[]): void {
+  // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
+  const units = values.reduce((sum, value) => sum + (value?.length ?? 0), text.length)
+  if (3 * units <= MAX_STATEMENT_BYTES) return
+  const bytes = values.reduce(
+    (sum, value) => sum + (value === null ? 0 : Buffer.byteLength(value)),
+    Buffer.byteLength(text),
+  )
+  if (bytes <= MAX_STATEMENT_BYTES) return
+  throw new DatabaseError(
+    'DATABASE_STATEMENT_TOO_LONG',
+    'data',
+    `A statement of ${bytes} bytes is over the ${MAX_STATEMENT_BYTES} that are sent at once: ` +
+      'send fewer rows at once',
+  )
+}
+
+function resultOf({ command, rows, rowCount }: PgResult<SqlRow>): QueryResult {
+  return { rows, affectedRows: command === 'SELECT' ? 0 : (rowCount ?? 0) }
+}
+
+/** pg has no way to cut a connection. */
+function streamOf(client: PoolClient): { destroy(): void } | undefined {
+  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
+  return connection?.stream
+}
