@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { eventually } from '../support/eventually.fixture.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { memory } from '../cache/memory.js'
 import type { Database, SqlValue } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -33,6 +33,7 @@ after(() => Promise.all(opened.map((database) => database.close())))
 const SERVERS: [name: string, url: () => string | Promise<string>][] = [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ]
 
 /** A site with three visits of one day and two of the next; the first day is closed. */

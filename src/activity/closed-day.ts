@@ -1,14 +1,14 @@
 /**
  * What a day was when it closed, and what differs since then: its figures, those of each hour, and
  * two sums over the values of each dimension. One is of their page views. The other is of page
- * views times a number made of the value, so that views moved from one value to another change it.
- * It is made by SQL, and does not see views that are moved between two values of one length whose
- * first eight and last six bytes are alike.
+ * views times a number that SQL makes of the value, so that views moved from one value to another change
+ * it, unless both values happen to have the same number.
  *
  * None of it changes but by the removal of a value, whose transaction enters it here too, and by
  * that of hours that are too old, which the books note first.
  */
-import type { Queryable, SqlRow, Transaction } from '../database/database.js'
+import type { Dialect, Queryable, SqlRow, Transaction } from '../database/database.js'
+import { weight } from '../database/dialect.js'
 import { table } from '../database/table.js'
 import { counted } from '../support/printable.js'
 import { HOURS_A_DAY, hourName } from './books.js'
@@ -17,27 +17,10 @@ import { recordedDimensions } from './dimension-values.js'
 /** An hour that has no row, or had none. */
 const NO_HOUR = [0, 0, 0] as const
 
-const DIGITS = [...'0123456789ABCDEF']
-
-/** A text in which each byte, as two digits, begins at a place of its own; `00` at the first. */
-const BYTES = `${DIGITS.flatMap((one, index) => [
-  one,
-  ...DIGITS.slice(index + 1).map((two) => one + two),
-]).join('')}0`
-
-/** Bytes of a value that its weight is made of. Negative: counted from its end. */
-const PLACES = [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6]
-
-/** The number made of a value: of its length, and of some of its bytes. 0 for the empty value. */
-export const WEIGHT = [
-  '104729 * LENGTH(value)',
-  ...PLACES.map(
-    (place, index) =>
-      `${2 * index + 101} * (INSTR('${BYTES}', HEX(SUBSTR(value, ${place}, 1))) - 1)`,
-  ),
-].join(' + ')
-
-const HOUR_WEIGHT = `${WEIGHT} + 1299709 * (hour % ${HOURS_A_DAY})`
+/** The number made of a value; 0 for the empty one. */
+export function weightOf(dialect: Dialect): string {
+  return weight(dialect, 'value')
+}
 
 const FIGURES = table(
   'activity_certificates',
@@ -182,15 +165,17 @@ async function valuesOf(
   dimension: string,
   day: number,
 ): Promise<SqlRow> {
-  const sums = (weight: string, period: 'hour' | 'day'): string =>
-    `(SELECT COALESCE(SUM(views), 0) AS views, COALESCE(SUM(views * (${weight})), 0) AS weight ` +
+  const ofDay = weightOf(queryable.dialect)
+  const ofHour = `${ofDay} + 1299709 * (hour % ${HOURS_A_DAY})`
+  const sums = (weighs: string, period: 'hour' | 'day'): string =>
+    `(SELECT COALESCE(SUM(views), 0) AS views, COALESCE(SUM(views * (${weighs})), 0) AS weight ` +
     `FROM activity_${period}_values WHERE name = ? AND dimension = ? AND ` +
     `${period} >= ? AND ${period} < ?)`
   const { rows } = await queryable.query(
     'SELECT d.views, d.weight AS day_weight, h.views AS hour_views, h.weight AS hour_weight, ' +
       'c.views AS closed_views, c.day_weight AS closed_day_weight, ' +
       'c.hour_weight AS closed_hour_weight, b.values_from ' +
-      `FROM ${sums(WEIGHT, 'day')} AS d CROSS JOIN ${sums(HOUR_WEIGHT, 'hour')} AS h ` +
+      `FROM ${sums(ofDay, 'day')} AS d CROSS JOIN ${sums(ofHour, 'hour')} AS h ` +
       'LEFT JOIN activity_closed_values AS c ON c.name = ? AND c.day = ? AND c.dimension = ? ' +
       'LEFT JOIN activity_books AS b ON b.name = ?',
     [

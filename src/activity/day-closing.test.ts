@@ -1,7 +1,7 @@
 /** Days without visits close in pieces: however many there are, none holds commits up for long. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { openDatabase } from '../database/open.js'
 import { DAY_MS } from '../support/clock.js'
@@ -19,6 +19,7 @@ after(() => Promise.all(opened.map((one) => one.close())))
 for (const [server, url] of [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ] as const) {
   test(`${server}: after a visit of 1970 a year of empty days closes at a time`, async () => {
     const { database } = openDatabase(await url())

@@ -1,7 +1,7 @@
 /** Values of an hour stay within their bounds, however many new ones come, and all views count. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -77,6 +77,7 @@ const newName = (): string => `folding-${++names}`
 for (const [title, url] of [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ] as const) {
   const database = (async () => open(await url()))()
   database.catch(() => undefined)

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
@@ -185,6 +185,7 @@ const steps = fc.array(
 for (const [dialect, url] of [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ] as const) {
   describe(`history, ${dialect}`, () => {
     const database = (async () => open(await url()))()

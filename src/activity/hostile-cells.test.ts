@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -75,6 +75,7 @@ after(() => Promise.all(databases.map((database) => database.close())))
 for (const [dialect, open] of [
   ['SQLite', () => openDatabase('sqlite::memory:').database],
   ['MySQL', async () => openDatabase(await sharedMysqlUrl()).database],
+  ['PostgreSQL', async () => openDatabase(await sharedPostgresUrl()).database],
 ] as const) {
   describe(dialect, () => {
     test('whatever cells hold, the collector brings all visits beside it to SQL', async () => {

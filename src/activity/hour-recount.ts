@@ -4,7 +4,8 @@
  * hour is left out once any of its rows may have been removed by age, where of some visits only
  * sums are kept, and where it has more page views than a statement should read.
  */
-import type { Database, SqlRow } from '../database/database.js'
+import type { Database, Dialect, SqlRow } from '../database/database.js'
+import { hex } from '../database/dialect.js'
 import { HOUR_MS } from '../support/clock.js'
 import { counted } from '../support/printable.js'
 import { HOURS_A_DAY } from './books.js'
@@ -21,10 +22,17 @@ const VIEWS =
   'SELECT h.views AS n FROM activity_hours AS h JOIN activity_books AS b ON b.name = h.name ' +
   `WHERE h.name = ? AND h.hour = ? AND h.hour >= b.rows_from AND h.views <= ${MAX_RECOUNTED_VIEWS}`
 
+/** No value is longer, in bytes; a page may be. */
+const PAGE_START = `SUBSTR(page, 1, ${MAX_VALUE_BYTES})`
+
 const ROWS = 'FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?'
 
 /** What a recount compares, each with its parameters, of an hour counted from 1970. */
-function figuresOf(name: string, hour: number): [sql: string, ...values: (string | number)[]][] {
+function figuresOf(
+  dialect: Dialect,
+  name: string,
+  hour: number,
+): [sql: string, ...values: (string | number)[]][] {
   const rows = [name, hour * HOUR_MS, (hour + 1) * HOUR_MS] as const
   const [day, bit] = [Math.floor(hour / HOURS_A_DAY), 1 << (hour % HOURS_A_DAY)]
   return [
@@ -46,13 +54,13 @@ function figuresOf(name: string, hour: number): [sql: string, ...values: (string
       bit,
     ],
     [
-      "SELECT 'row', page, n FROM (SELECT HEX(SUBSTR(page, 1, ?)) AS page, COUNT(*) AS n " +
-        `${ROWS} GROUP BY 1 LIMIT ${MAX_PAGES + 1}) AS p`,
-      MAX_VALUE_BYTES,
+      `SELECT 'row', page, n FROM (SELECT ${hex(dialect, PAGE_START, 'text')} AS page, ` +
+        `COUNT(*) AS n ${ROWS} GROUP BY 1 LIMIT ${MAX_PAGES + 1}) AS p`,
       ...rows,
     ],
     [
-      "SELECT 'value', HEX(value), views FROM (SELECT value, views FROM activity_hour_values " +
+      `SELECT 'value', ${hex(dialect, 'value', 'bytes')}, views FROM ` +
+        '(SELECT value, views FROM activity_hour_values ' +
         `WHERE name = ? AND dimension = ? AND hour = ? LIMIT ${MAX_PAGES + 1}) AS w`,
       name,
       PAGE,
@@ -73,7 +81,7 @@ export async function recountHour(
 ): Promise<string | undefined> {
   // Asked first, because a large hour takes long.
   if ((await database.query(VIEWS, [name, hour])).rows.length === 0) return undefined
-  const figures = figuresOf(name, hour)
+  const figures = figuresOf(database.dialect, name, hour)
   const { rows } = await database.query(
     figures.map(([sql]) => sql).join(' UNION ALL '),
     figures.flatMap(([, ...values]) => values),

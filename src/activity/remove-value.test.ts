@@ -1,7 +1,7 @@
 /** A value that is removed is nowhere any more, and every sum of views is what it was. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
@@ -20,6 +20,7 @@ after(() => Promise.all(opened.map((database) => database.close())))
 for (const [dialect, url] of [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ] as const) {
   describe(`removing a value, ${dialect}`, () => {
     let names = 0

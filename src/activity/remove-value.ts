@@ -6,7 +6,7 @@ import { listsOf } from '../database/bulk.js'
 import type { Database, SqlValue, Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { HOURS_A_DAY, openBooks } from './books.js'
-import { CLOSED_VALUES, WEIGHT } from './closed-day.js'
+import { CLOSED_VALUES, weightOf } from './closed-day.js'
 import { DAY_VALUES } from './day-closing.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
@@ -70,7 +70,7 @@ async function moveToOther(
   const table = period === 'hour' ? HOUR_VALUES : DAY_VALUES
   const place = [name, dimension, Buffer.from(value)]
   const { rows } = await tx.query(
-    `SELECT ${period} AS period, views, views * (${WEIGHT}) AS weight FROM ${table.name} ` +
+    `SELECT ${period} AS period, views, views * (${weightOf(tx.dialect)}) AS weight FROM ${table.name} ` +
       `WHERE name = ? AND dimension = ? AND value = ? ORDER BY ${period}`,
     place,
   )
@@ -109,9 +109,9 @@ async function replacePages(database: Database, name: string, value: string): Pr
   for (;;) {
     const { rows } = await database.query(
       'SELECT created_at, number, page FROM activities WHERE name = ? AND created_at >= ? AND ' +
-        '(created_at > ? OR number > ?) AND SUBSTR(page, 1, ?) = ? ' +
+        `(created_at > ? OR number > ?) AND SUBSTR(page, 1, ${[...value].length}) = ? ` +
         'ORDER BY created_at, number LIMIT ?',
-      [name, time, time, number, [...value].length, value, ROWS_A_LOOK],
+      [name, time, time, number, value, ROWS_A_LOOK],
     )
     const last = rows.at(-1)
     if (!last) return replaced

@@ -13,7 +13,7 @@ import {
   type Transaction,
 } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { enterName } from '../wide-cache/ledger/name-settings.js'
 import type { Keep } from './keep.js'
 import { commitVisits } from './commit.js'
@@ -208,6 +208,7 @@ const visits = fc.array(
 for (const [name, url] of [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ] as const) {
   const database = (async () => open(await url()))()
   database.catch(() => undefined)

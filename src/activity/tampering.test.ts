@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { table } from '../database/table.js'
@@ -356,6 +356,7 @@ after(() => Promise.all(opened.map((database) => database.close())))
 for (const [server, url] of [
   ['SQLite', () => 'sqlite::memory:'],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ] as const) {
   let sites = 0
   const site = async () => {

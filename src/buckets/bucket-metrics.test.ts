@@ -5,6 +5,7 @@ import { MAP_METRICS } from '../collision-free-map/metrics.js'
 import { DATABASE_ERROR_METRICS } from '../connections/error-metrics.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
+import { postgres } from '../database/postgres/postgres.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { ExportQueue, ExportQueueIn } from '../export-queue/export-queue.js'
 import { EXPORT_METRICS } from '../export-queue/metrics.js'
@@ -12,7 +13,7 @@ import type { MetricTable } from '../metrics/metric.js'
 import { systemClock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { SILENT } from '../support/logger.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 
 const RUN_MS = 2_000
 
@@ -51,6 +52,7 @@ function valuesOf(page: string, ...tables: readonly MetricTable[]): Record<strin
 const databases: [string, () => Promise<Database>][] = [
   ['SQLite', async () => sqlite(':memory:')],
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
 
 for (const [where, fresh] of databases) {
@@ -145,7 +147,8 @@ for (const [where, fresh] of databases) {
     }
     // An exporter that is at work has not failed.
     await database.query(
-      "INSERT INTO export_queue_leases VALUES ('mine', x'01', 0, 0, 0, 0, 0, NULL, NULL)",
+      "INSERT INTO export_queue_leases VALUES ('mine', ?, 0, 0, 0, 0, 0, NULL, NULL)",
+      [Buffer.from([1])],
     )
     assert.deepEqual(await values(), before)
     await database.query("DELETE FROM export_queue_leases WHERE queue = 'mine'")

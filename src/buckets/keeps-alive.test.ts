@@ -7,7 +7,7 @@ import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import { openDatabase } from '../database/open.js'
 import { ExportQueue } from '../export-queue/export-queue.js'
@@ -48,6 +48,7 @@ const MAP = '../collision-free-map/collision-free-map.ts'
 const databases: [string, () => Promise<string>][] = [
   ['SQLite', async () => `sqlite:${join(folder, 'work.db')}`],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ]
 for (const [where, fresh] of databases) {
   test(`${where}: a worker that only makes a queue or map lives if it has a schedule`, async () => {

@@ -7,7 +7,7 @@ import { openDatabase } from '../database/open.js'
 import { ExportQueue } from '../export-queue/export-queue.js'
 import { keptLog, type KeptLog } from '../support/kept-log.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import type { ParkedAction } from './arguments.js'
 import { parked } from './parked.js'
 
@@ -40,6 +40,7 @@ let files = 0
 const databases: [string, () => Promise<string>][] = [
   ['SQLite', async () => `sqlite:${join(folder, `${files++}.db`)}`],
   ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ]
 
 function each(name: string, body: (world: World) => Promise<void>): void {

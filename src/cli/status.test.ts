@@ -7,7 +7,7 @@ import { memory } from '../cache/memory.js'
 import { openDatabase } from '../database/open.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import type { NameState } from '../wide-cache/operations/name-state.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { UsageError } from './arguments.js'
 import { status } from './status.js'
@@ -18,7 +18,8 @@ after(() => removeFolder(folder))
 
 const databases: [string, () => Promise<string>][] = [
   ['SQLite', async () => `sqlite:${join(folder, 'site.db')}`],
-  ['MariaDB', async () => sharedMysqlUrl()],
+  ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
 ]
 
 for (const [where, open] of databases) {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
@@ -18,6 +18,7 @@ let files = 0
 
 mapSuite({ name: 'SQLite', fresh: async () => `sqlite:${join(folder, `${files++}.db`)}` })
 mapSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
+mapSuite({ name: 'PostgreSQL', fresh: sharedPostgresUrl })
 
 const add = (_: string, current: number | undefined, updates: readonly number[]): number =>
   updates.reduce((a, b) => a + b, current ?? 0)

@@ -21,6 +21,12 @@ interface Differences {
   readonly skipLocked: string
   readonly deleteByIds: (table: string) => string
   readonly updateByIds: (table: string, column: string) => string
+  /** Hexadecimal digits of a text, as UTF-8, or of bytes. */
+  readonly hex: (expression: string, of: 'text' | 'bytes') => string
+  /** The number whose digits are in a column of bytes. */
+  readonly numberIn: (column: string) => string
+  /** A number of up to 24 bits made of a column of bytes, always the same; 0 for no bytes. */
+  readonly weight: (column: string) => string
   /** Join between the tables of an UPDATE of several; `undefined` where there is none. */
   readonly updateJoin: string | undefined
   readonly now: string
@@ -55,6 +61,9 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `UPDATE JSON_TABLE(?, '$[*]' COLUMNS (id BIGINT PATH '$[0]', value BIGINT PATH '$[1]')) ` +
       `AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = given.id ` +
       `SET t.${column} = given.value`,
+    hex: (expression) => `HEX(${expression})`,
+    numberIn: (column) => `CAST(${column} AS DECIMAL(20))`,
+    weight: (column) => `CRC32(${column}) % 16777213`,
     // The first table's row is locked first.
     updateJoin: ' STRAIGHT_JOIN ',
     // The time of the statement, not of the transaction. The session's time zone is UTC: elsewhere
@@ -81,6 +90,12 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `UPDATE ${table} SET ${column} = given.value FROM (SELECT CAST(value ->> 0 AS BIGINT) AS ` +
       'id, CAST(value ->> 1 AS BIGINT) AS value FROM json_array_elements(CAST(? AS JSON))) ' +
       `AS given WHERE ${table}.id = given.id`,
+    hex: (expression, of) =>
+      `encode(${of === 'bytes' ? expression : `convert_to(${expression}, 'UTF8')`}, 'hex')`,
+    numberIn: (column) => `CAST(convert_from(${column}, 'UTF8') AS NUMERIC)`,
+    weight: (column) =>
+      `CASE WHEN LENGTH(${column}) = 0 THEN 0 ELSE ` +
+      `CAST(CAST('x' || SUBSTR(MD5(${column}), 1, 6) AS BIT(24)) AS INT) END`,
     updateJoin: undefined,
     // NOW() stands still in a transaction.
     now: 'SELECT CAST(FLOOR(EXTRACT(EPOCH FROM clock_timestamp()) * 1000) AS BIGINT) AS now',
@@ -104,6 +119,9 @@ const DIFFERENCES: Record<Dialect, Differences> = {
     updateByIds: (table, column) =>
       `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, ` +
       `value ->> 1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
+    hex: (expression) => `HEX(${expression})`,
+    numberIn: (column) => `CAST(${column} AS DECIMAL(20))`,
+    weight: sqliteWeight,
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
     columnsOf: 'SELECT name FROM pragma_table_info(?)',
@@ -114,6 +132,25 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `JOIN dbstat ON dbstat.name = sqlite_master.name WHERE tbl_name IN (${names}) ` +
       'GROUP BY tbl_name',
   },
+}
+
+/**
+ * SQLite has no checksum. The sum is of the length of the value and of its first eight and last six
+ * bytes, each looked up in a text in which every byte, as two digits, begins at a place of its own.
+ */
+function sqliteWeight(column: string): string {
+  const digits = [...'0123456789ABCDEF']
+  const pairs = digits.flatMap((one, index) => [
+    one,
+    ...digits.slice(index + 1).map((two) => one + two),
+  ])
+  // `00` is at the first place.
+  const bytes = `${pairs.join('')}0`
+  const places = [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6].map(
+    (place, index) =>
+      `${2 * index + 101} * (INSTR('${bytes}', HEX(SUBSTR(${column}, ${place}, 1))) - 1)`,
+  )
+  return [`104729 * LENGTH(${column})`, ...places].join(' + ')
 }
 
 /** SQLite's own bound; MySQL's comes from the packet. */
@@ -219,6 +256,21 @@ export function forUpdate(dialect: Dialect): string {
  */
 export function skipLocked(dialect: Dialect): string {
   return DIFFERENCES[dialect].skipLocked
+}
+
+/** Selects the hexadecimal digits of a text, as UTF-8, or of bytes. */
+export function hex(dialect: Dialect, expression: string, of: 'text' | 'bytes'): string {
+  return DIFFERENCES[dialect].hex(expression, of)
+}
+
+/** Selects the number whose digits are in a column of bytes. */
+export function numberIn(dialect: Dialect, column: string): string {
+  return DIFFERENCES[dialect].numberIn(column)
+}
+
+/** Selects a number of up to 24 bits made of a column of bytes; 0 for no bytes. */
+export function weight(dialect: Dialect, column: string): string {
+  return DIFFERENCES[dialect].weight(column)
 }
 
 /**

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { ExportQueue } from './export-queue.js'
@@ -14,6 +14,7 @@ let files = 0
 
 exportSuite({ name: 'SQLite', fresh: async () => `sqlite:${join(folder, `${files++}.db`)}` })
 exportSuite({ name: 'MariaDB', fresh: sharedMysqlUrl })
+exportSuite({ name: 'PostgreSQL', fresh: sharedPostgresUrl })
 
 test('MariaDB: exporting waits for no transaction, and late commits get new versions', async () => {
   const database = mysql(await sharedMysqlUrl())

@@ -63,7 +63,7 @@ async function readItem(
   map: string,
   item: string,
 ): Promise<{ hits: number; periods: ItemPeriod[] }> {
-  const [counts, history] = [itemCounts(name, map, item), itemPeriods(name, item)]
+  const [counts, history] = [itemCounts(tx.dialect, name, map, item), itemPeriods(name, item)]
   const { rows } = await tx.query(`${counts.sql} UNION ALL ${history.sql}`, [
     ...counts.values,
     ...history.values,

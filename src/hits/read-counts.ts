@@ -1,11 +1,14 @@
 /** The counts as SQL has them, read in one statement each. */
 import { hashOf } from '../buckets/encoding.js'
-import type { Queryable } from '../database/database.js'
-import { placeholders, type Statement } from '../database/dialect.js'
+import type { Dialect, Queryable } from '../database/database.js'
+import { numberIn, placeholders, type Statement } from '../database/dialect.js'
 import { isItem } from './hit.js'
 
 /** Items in a list of a statement. */
 const ITEMS_A_LIST = 500
+
+/** The number of an update that is queued. */
+const queued = (dialect: Dialect): string => numberIn(dialect, 'map_value')
 
 /** Items of one `top()`. */
 export const MAX_TOP = 1_000
@@ -29,7 +32,7 @@ export async function readCounts(
     // One statement sees one moment: between two, a hit could be in both or in neither.
     const { rows } = await queryable.query(
       `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', keys.length)} ` +
-        'UNION ALL SELECT map_key AS item, SUM(CAST(map_value AS DECIMAL(20))) AS hits ' +
+        `UNION ALL SELECT map_key AS item, SUM(${queued(queryable.dialect)}) AS hits ` +
         'FROM collision_free_map_queue ' +
         `WHERE map = ? AND ${isOneOf('hash', keys.length)} GROUP BY map_key`,
       [name, ...keys, map, ...keys.map(hashOf)],
@@ -46,12 +49,12 @@ export async function readCounts(
 }
 
 /** Selects what the map has processed and what it has queued of one item, as `hits`. */
-export function itemCounts(name: string, map: string, item: string): Statement {
+export function itemCounts(dialect: Dialect, name: string, map: string, item: string): Statement {
   const key = Buffer.from(item)
   return {
     sql:
       "SELECT 'count' AS unit, 0 AS period, hits FROM hits_counts WHERE name = ? AND item = ? " +
-      "UNION ALL SELECT 'queued', 0, SUM(CAST(map_value AS DECIMAL(20))) " +
+      `UNION ALL SELECT 'queued', 0, SUM(${queued(dialect)}) ` +
       'FROM collision_free_map_queue WHERE map = ? AND hash = ? AND map_key = ?',
     values: [name, key, map, hashOf(key), key],
   }

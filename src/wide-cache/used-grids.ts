@@ -80,7 +80,7 @@ export async function readUsedGrids(
       'FROM (SELECT name, direct_seconds, CASE WHEN direct_to <= ? THEN direct_to ELSE 0 END ' +
       'AS direct_to FROM wide_cache_names WHERE name = ?) AS n ' +
       'JOIN wide_cache_grids AS g ON g.name = n.name ' +
-      `JOIN (SELECT MAX(CASE WHEN ${leapt} AND leapt_from <= ? THEN leapt_from ` +
+      `CROSS JOIN (SELECT MAX(CASE WHEN ${leapt} AND leapt_from <= ? THEN leapt_from ` +
       'WHEN 1000 * layer_seconds * (watermark + 1) <= ? ' +
       'THEN 1000 * layer_seconds * (watermark + 1) ELSE 0 END) AS drained_to, ' +
       'MAX(used_at) AS used_at FROM wide_cache_grids WHERE name = ?) AS d ' +

@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { setImmediate } from 'node:timers/promises'
 import { mysql } from '../database/mysql/mysql.js'
+import { postgres } from '../database/postgres/postgres.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
-import { sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { enterName } from './ledger/name-settings.js'
 import { WriteProof } from './write-proof.js'
 
@@ -64,6 +65,7 @@ async function site(open = async () => sqlite(':memory:')) {
 const databases = [
   ['SQLite', undefined],
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ] as const
 
 for (const [where, open] of databases) {

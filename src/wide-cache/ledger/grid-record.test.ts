@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import type { Database } from '../../database/database.js'
 import { namespaceOf } from '../../database/identity.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
 import { GridRecord } from './grid-record.js'
 import { removeOldEntries } from './retention.js'
 
@@ -106,6 +107,7 @@ test('a process without the lease that raises the watermark leaves it to the hol
 const databases: [string, () => Promise<Database>][] = [
   ['SQLite', async () => sqlite(':memory:')],
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
 
 for (const [where, open] of databases) {

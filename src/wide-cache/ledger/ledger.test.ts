@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { type Database, DatabaseError, type Transaction } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { postgres } from '../../database/postgres/postgres.js'
 import { shifted } from '../../database/shifted.fixture.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { systemClock } from '../../support/clock.js'
@@ -17,7 +18,7 @@ import { ledgerReport } from './report.js'
 import { namespaceOf } from '../../database/identity.js'
 import { Sender } from './sender.fixture.js'
 import { settle } from './settle.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
 import { wrapped, wrappedDatabase } from '../../../test/servers/wrapped.js'
 
 const TTL_SECONDS = 100
@@ -52,7 +53,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
   await database.migrate()
   await database.query(
     'CREATE TABLE IF NOT EXISTS taken (id ' +
-      `${database.dialect === 'mysql' ? 'VARCHAR(60)' : 'TEXT'} NOT NULL PRIMARY KEY)`,
+      `${database.dialect === 'sqlite' ? 'TEXT' : 'VARCHAR(60)'} NOT NULL PRIMARY KEY)`,
   )
   await enterName(database, {
     name,
@@ -95,6 +96,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
 const databases: [string, () => Promise<Database>][] = [
   ['SQLite', async () => sqlite(':memory:')],
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
 
 for (const [where, open] of databases) {
@@ -441,11 +443,11 @@ for (const [where, open] of databases) {
       await removeOldEntries(b.database, 'test', now)
       assert.deepEqual((await behind.commit([sender.frame(0)])).duplicate, 1)
       const { rows } = await b.database.query(
-        'SELECT sequence FROM wide_cache_quarantine ORDER BY sequence',
+        'SELECT COALESCE(sequence, -1) AS sequence FROM wide_cache_quarantine ORDER BY 1',
       )
       assert.deepEqual(
         rows.map(({ sequence }) => sequence),
-        [null, 1],
+        [-1, 1],
       )
       const { lost, dropped } = await b.report()
       assert.deepEqual([lost, dropped], [0, 2])

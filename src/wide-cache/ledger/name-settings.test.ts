@@ -4,6 +4,7 @@ import { type Cache } from '../../cache/cache.js'
 import { memory } from '../../cache/memory.js'
 import type { Database } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { SILENT } from '../../support/logger.js'
@@ -16,7 +17,7 @@ import {
   type OwnName,
   readNameSettings,
 } from './name-settings.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
 
 /** A cache that several processes may share. */
 function shared(): Cache {
@@ -141,6 +142,7 @@ test('processes of the package use the same name only for the same of its kinds'
 const DATABASES: [name: string, open: () => Promise<Database>][] = [
   ['SQLite', async () => sqlite(':memory:')],
   ['MySQL', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
 
 for (const [what, openDatabase] of DATABASES) {

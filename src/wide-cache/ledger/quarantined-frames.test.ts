@@ -3,10 +3,11 @@ import { test } from 'node:test'
 import { memory } from '../../cache/memory.js'
 import { type Database, DatabaseError, type Transaction } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { jsonCodec } from '../../support/codec.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
 import { atEachStatement } from '../../../test/orders/each-statement.js'
 import { wrappedDatabase } from '../../../test/servers/wrapped.js'
 import { WideCache } from '../wide-cache.js'
@@ -27,6 +28,7 @@ const NAME = 'clicks'
 const DATABASES: readonly [string, () => Promise<Database>][] = [
   ['SQLite', async () => sqlite(':memory:')],
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
 
 function onBoth(title: string, body: (database: Database) => Promise<void>): void {

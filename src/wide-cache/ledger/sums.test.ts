@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Database } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { table } from '../../database/table.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
 import { LEDGER_SUMS, outstandingIn, sumsIn } from './sums.js'
 import { enterName } from './name-settings.js'
 
@@ -26,6 +27,7 @@ function enter(database: Database, name: string, vanishedSeconds: number): Promi
 const databases: [string, () => Promise<Database>][] = [
   ['SQLite', async () => sqlite(':memory:')],
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
 
 for (const [where, open] of databases) {

@@ -2,13 +2,14 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database, SqlValue } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { DAY_MS } from '../../support/clock.js'
 import { idText } from '../../support/id-text.js'
 import { GridRecord } from '../ledger/grid-record.js'
 import { removeOldEntries } from '../ledger/retention.js'
 import { enterName } from '../ledger/name-settings.js'
-import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
 import { type LedgerTotals, readNameState, recordedNames } from './name-state.js'
 
 const NOW = 1_800_000_000_000
@@ -24,6 +25,7 @@ const NAME = {
 const databases: [string, () => Promise<Database>][] = [
   ['SQLite', async () => sqlite(':memory:')],
   ['MariaDB', async () => mysql(await sharedMysqlUrl())],
+  ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
 
 function gridOf(owner: number, scope: 'shared' | 'private' = 'shared') {
