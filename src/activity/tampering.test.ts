@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import type { Database } from '../database/database.js'
+import { hex } from '../database/dialect.js'
 import { openDatabase } from '../database/open.js'
 import { table } from '../database/table.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
@@ -84,8 +85,10 @@ async function siteOn(database: Database, name: string) {
   }
   const certificates = (): Promise<ActivityCertificate[]> =>
     Promise.all(DAYS.map((day) => readCertificate(database, name, day, NOW)))
-  const query = async (sql: string): Promise<number> =>
-    (await database.query(sql, [name])).affectedRows
+  const query = async (sql: string): Promise<number> => {
+    const digits = (_: string, column: string) => `UPPER(${hex(database.dialect, column, 'bytes')})`
+    return (await database.query(sql.replace(/HEX\((\w+)\)/g, digits), [name])).affectedRows
+  }
   return { database, name, removeOld, recount, certificates, query, log }
 }
 
