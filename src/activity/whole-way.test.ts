@@ -39,6 +39,7 @@ const RUNS: Readonly<Record<string, number>> = {
   'memory and SQLite': 10,
   'memcached and MariaDB': 3,
   'Redis and MariaDB': 3,
+  'Redis and PostgreSQL': 3,
 }
 
 /** Visits as they count: when, and whether late. */

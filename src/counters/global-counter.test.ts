@@ -5,11 +5,11 @@ import { globalCounterSuite } from './global-counter.suite.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { wrapped } from '../../test/servers/wrapped.js'
-import { PAIRS } from './pairs.fixture.js'
+import { PAIRS_OF_COUNTERS } from './pairs.fixture.js'
 
 // Much of their time is waiting.
 describe('a global counter on', { concurrency: 4 }, () => {
-  for (const pair of PAIRS) globalCounterSuite(test, pair)
+  for (const pair of PAIRS_OF_COUNTERS) globalCounterSuite(test, pair)
 })
 
 test('a wrong option is named at creation, a wrong delta at the call', async () => {

@@ -11,12 +11,18 @@ import { memory } from '../cache/memory.js'
 import { redis } from '../cache/redis/redis.js'
 import type { Database } from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
+import { postgres } from '../database/postgres/postgres.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemClock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { fewOrMany } from '../../test/scale.js'
-import { sharedMemcached, sharedMysqlUrl, sharedRedis } from '../../test/servers/shared.js'
+import {
+  sharedMemcached,
+  sharedMysqlUrl,
+  sharedPostgresUrl,
+  sharedRedis,
+} from '../../test/servers/shared.js'
 import type { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { Random } from '../../test/simulated-world/random.js'
 
@@ -66,6 +72,18 @@ const REDIS_AND_MARIADB: Pair = {
   },
 }
 
+const REDIS_AND_POSTGRESQL: Pair = {
+  name: 'Redis and PostgreSQL',
+  async open() {
+    const [url, server] = [await sharedPostgresUrl(), await sharedRedis()]
+    return site(
+      () => postgres(url),
+      () => redis(server, PATIENT),
+      async () => undefined,
+    )
+  },
+}
+
 export const PAIRS: readonly Pair[] = [
   {
     name: 'memory and SQLite',
@@ -92,8 +110,28 @@ export const PAIRS: readonly Pair[] = [
   },
 ]
 
+/** Those of tests that need a cache whose counters never go back. */
+export const PAIRS_OF_COUNTERS = fewOrMany(PAIRS, [
+  ...PAIRS,
+  {
+    name: 'memcached and PostgreSQL',
+    async open() {
+      const [url, servers] = [await sharedPostgresUrl(), await sharedMemcached()]
+      return site(
+        () => postgres(url),
+        () => memcached(servers, PATIENT),
+        async () => undefined,
+      )
+    },
+  },
+])
+
 /** Those of tests that need no cache whose counters never go back. */
-export const PAIRS_OF_ANY_CACHE = fewOrMany(PAIRS, [...PAIRS, REDIS_AND_MARIADB])
+export const PAIRS_OF_ANY_CACHE = fewOrMany(PAIRS, [
+  ...PAIRS,
+  REDIS_AND_MARIADB,
+  REDIS_AND_POSTGRESQL,
+])
 
 /** Random numbers from a seed, so that a failure can be had again. */
 export function randomFrom(seed: number): () => number {

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { ALL } from '../../test/scale.js'
 import { PATIENT } from '../../test/servers/memcached.js'
-import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMemcached, sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { memcached } from '../cache/memcached/memcached.js'
 import { memory } from '../cache/memory.js'
 import type { Cache } from '../cache/cache.js'
 import type { Database } from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
+import { postgres } from '../database/postgres/postgres.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemClock } from '../support/clock.js'
 import { countingProxy } from '../support/counting-proxy.fixture.js'
@@ -32,6 +34,14 @@ describe('a sequence on', { concurrency: 4 }, () => {
     open: async () =>
       pair(memcached(await sharedMemcached(), PATIENT), mysql(await sharedMysqlUrl())),
   })
+  if (ALL) {
+    sequenceSuite('memcached and PostgreSQL', {
+      test,
+      cached: true,
+      open: async () =>
+        pair(memcached(await sharedMemcached(), PATIENT), postgres(await sharedPostgresUrl())),
+    })
+  }
   sequenceSuite('memory and SQLite', {
     test,
     cached: false,
