@@ -42,6 +42,7 @@ export {
 export type { Authorize, DashboardOptions } from './dashboard/options.js'
 export type { DashboardHits } from './dashboard/source.js'
 export { type DatabaseHost, mysql, type MysqlOptions } from './database/mysql/mysql.js'
+export { postgres, type PostgresOptions } from './database/postgres/postgres.js'
 export { sqlite } from './database/sqlite/sqlite.js'
 export type {
   HitParties,

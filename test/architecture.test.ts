@@ -101,6 +101,7 @@ const OWNED: Readonly<Record<string, string>> = {
   memjs: 'cache',
   ketama: 'cache',
   mysql2: 'database',
+  pg: 'database',
   libsql: 'database',
   'node-cron': 'support',
   isbot: 'page-views',

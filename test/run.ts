@@ -1,6 +1,6 @@
 /**
  * Runs the tests: `npm test -- [--all] [part of a file's path …]`. Sees to the server
- * programs, starts one MariaDB and one memcached for all files, and runs the files in processes,
+ * programs, starts one MariaDB, one PostgreSQL and one memcached for all files, and runs the files in processes,
  * several at a time, since many wait more than they work. Small ones share a process (see
  * `groups.ts`). `--all` makes the tests that scale (see `scale.ts`) as large as they get.
  */
@@ -17,7 +17,12 @@ import { ensureBinaries } from './servers/binaries.js'
 import { initialisedData, MARIADB_DATA_VARIABLE, startMariadb } from './servers/mariadb.js'
 import { startMemcached } from './servers/memcached.js'
 import { keepFilesInMemory } from './servers/memory-folder.js'
-import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from './servers/shared.js'
+import {
+  initialisedPostgresData,
+  POSTGRES_DATA_VARIABLE,
+  startPostgres,
+} from './servers/postgres.js'
+import { MEMCACHED_VARIABLE, MYSQL_VARIABLE, POSTGRES_VARIABLE } from './servers/shared.js'
 import { removeOld } from '../scripts/typescript/compiled.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
@@ -64,7 +69,15 @@ if (files.length === 0) {
   process.exit(1)
 }
 try {
-  ensureBinaries(['memcached', 'mariadb', 'redis', 'faketime', 'chromiumShell', 'chromium'])
+  ensureBinaries([
+    'memcached',
+    'mariadb',
+    'postgres',
+    'redis',
+    'faketime',
+    'chromiumShell',
+    'chromium',
+  ])
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exit(1)
@@ -77,10 +90,16 @@ for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
 
 keepFilesInMemory()
 process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
-const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
+process.env[POSTGRES_DATA_VARIABLE] = await initialisedPostgresData()
+const [mariadb, memcached, postgres] = await Promise.all([
+  startMariadb(),
+  startMemcached(),
+  startPostgres(),
+])
 // The files run in child processes, which inherit the environment and this process's --import.
 process.execArgv.push('--import', new URL('./track-tests.js', import.meta.url).href)
 process.env[MYSQL_VARIABLE] = mariadb.url()
+process.env[POSTGRES_VARIABLE] = postgres.url()
 process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
 if (all) process.env[ALL_VARIABLE] = '1'
 
@@ -104,7 +123,7 @@ tests.on('test:complete', ({ name, file, nesting, details }) => {
   seconds.set(relative(ROOT, file), details.duration_ms / 1000)
 })
 await pipeline(tests, new spec(), process.stdout, { end: false })
-await Promise.all([mariadb.stop(), memcached.stop()])
+await Promise.all([mariadb.stop(), memcached.stop(), postgres.stop()])
 
 // A run in which nothing ran has shown nothing.
 const ok = failed.length === 0 && passed > 0

@@ -172,10 +172,9 @@ function ownFolder(): { folder: string; data: string } {
 async function initialise(folder: string, data: string): Promise<void> {
   const passwordFile = join(folder, 'password')
   writeFileSync(passwordFile, PASSWORD, { mode: 0o644 })
-  await run('initdb', [
-    ...['-D', data, '-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`],
-    ...['-E', 'UTF8', '--locale=C', '--no-sync'],
-  ])
+  const locale = ['-E', 'UTF8', '--locale=C', '--no-sync']
+  const access = ['-U', USER, '-A', 'scram-sha-256', `--pwfile=${passwordFile}`]
+  await run('initdb', ['-D', data, ...access, ...locale])
 }
 
 async function run(name: string, args: readonly string[]): Promise<void> {
