@@ -44,7 +44,7 @@ function typeOf(cells: readonly SqlValue[]): string | undefined {
     if (cell === null) continue
     if (typeof cell === 'string') return 'TEXT'
     if (Buffer.isBuffer(cell)) return 'BYTEA'
-    if (typeof cell === 'number' && !Number.isInteger(cell)) return 'FLOAT8'
+    if (typeof cell === 'number' && !Number.isSafeInteger(cell)) return 'FLOAT8'
     type = 'BIGINT'
   }
   return type

@@ -80,7 +80,7 @@ export function numbered(sql: string, given: readonly SqlValue[]): Numbered {
 function typeOf(value: SqlValue): string {
   if (value === null) return ''
   if (typeof value === 'string') return '::text'
-  if (typeof value === 'bigint' || Number.isInteger(value)) return '::bigint'
+  if (typeof value === 'bigint' || Number.isSafeInteger(value)) return '::bigint'
   return Buffer.isBuffer(value) ? '::bytea' : '::float8'
 }
 
