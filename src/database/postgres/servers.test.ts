@@ -1,0 +1,259 @@
+/**
+ * PostgreSQL on a network and among servers as they are: TLS and sockets, servers that refuse or
+ * fall silent, locks of holders that are gone, and connections that something replaces.
+ */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { chownSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, before, describe, test } from 'node:test'
+import { inspect } from 'node:util'
+import pg from 'pg'
+import { startPostgres, type Postgres } from '../../../test/servers/postgres.js'
+import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
+import { type Relay, startRelay } from '../../../test/servers/relay.js'
+import { sharedPostgresUrl } from '../../../test/servers/shared.js'
+import { keptLog } from '../../support/kept-log.fixture.js'
+import { SILENT } from '../../support/logger.js'
+import { rejects } from '../../testing/rejects.js'
+import { DatabaseError } from '../database.js'
+import { postgresError } from './errors.js'
+import { PostgresDatabase } from './postgres.js'
+import { PostgresSession } from './session.js'
+
+const cleanUps: (() => unknown)[] = []
+after(async () => {
+  for (const cleanUp of cleanUps.reverse()) await cleanUp()
+})
+
+function open(url: string, logger = SILENT): PostgresDatabase {
+  const database = new PostgresDatabase(url, 'database', logger)
+  cleanUps.push(() => database.close())
+  return database
+}
+
+async function relayed(url: string): Promise<{ url: string; relay: Relay }> {
+  const through = new URL(url)
+  const relay = await startRelay(Number(through.port))
+  cleanUps.push(() => relay.close())
+  through.port = String(relay.port)
+  return { url: through.href, relay }
+}
+
+async function tableOn(url: string): Promise<PostgresDatabase> {
+  const database = open(url)
+  await database.query('CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)')
+  await database.query('INSERT INTO t VALUES (1, 0), (2, 0)')
+  return database
+}
+
+const add = (database: PostgresDatabase): Promise<unknown> =>
+  database.transaction((tx) => tx.query('UPDATE t SET n = n + 1 WHERE id = 1'))
+const nOf = async (database: PostgresDatabase): Promise<unknown> =>
+  (await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n']
+const never = new Promise<never>(() => undefined)
+
+describe('PostgreSQL with TLS', () => {
+  const folder = temporaryFolder('postgres-tls')
+  const file = (name: string) => join(folder, name)
+  let server: Postgres
+  before(async () => {
+    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
+    const keys = ['-newkey', 'rsa:2048', '-nodes', '-keyout', file('key'), '-out', file('cert')]
+    execFileSync('openssl', ['req', '-x509', '-days', '2', ...subject, ...keys], {
+      stdio: 'ignore',
+    })
+    server = await startPostgres()
+    const { uid, gid } = statSync(server.socketFolder)
+    chownSync(file('key'), uid, gid)
+    chownSync(folder, uid, gid)
+    await server.tell(`ALTER SYSTEM SET ssl_cert_file = '${file('cert')}'`)
+    await server.tell(`ALTER SYSTEM SET ssl_key_file = '${file('key')}'`)
+    await server.tell('ALTER SYSTEM SET ssl = on')
+    await server.restart()
+  })
+  after(async () => {
+    await server.stop()
+    removeFolder(folder)
+  })
+
+  const isEncrypted = async (host: string, parameters: string): Promise<unknown> => {
+    const url = server.url().replace('127.0.0.1', host)
+    const { rows } = await open(`${url}?${parameters}`).query(
+      'SELECT ssl FROM pg_stat_ssl WHERE pid = pg_backend_pid()',
+    )
+    return rows[0]?.['ssl']
+  }
+
+  test('each sslmode encrypts, and verifies what it says', async () => {
+    const root = `sslrootcert=${encodeURIComponent(file('cert'))}`
+    assert.equal(await isEncrypted('127.0.0.1', 'sslmode=disable'), 0)
+    assert.equal(await isEncrypted('127.0.0.1', 'sslmode=require'), 1)
+    assert.equal(await isEncrypted('127.0.0.1', `sslmode=verify-ca&${root}`), 1, 'any name')
+    assert.equal(await isEncrypted('localhost', `sslmode=verify-full&${root}`), 1)
+    for (const [host, parameters] of [
+      ['127.0.0.1', `sslmode=verify-full&${root}`],
+      ['localhost', 'sslmode=verify-full'],
+      ['localhost', 'sslmode=verify-ca'],
+    ] as const) {
+      await rejects(isEncrypted(host, parameters), 'usage')
+    }
+  })
+
+  test('a server without TLS is named where the URL asks for it', async () => {
+    const database = open(`${await sharedPostgresUrl()}?sslmode=require`)
+    const { message } = await rejects(database.query('SELECT 1'), 'usage')
+    assert.match(message, /^postgres:\/\/127\.0\.0\.1:\d+\/\w+ cannot be reached .*SSL/)
+  })
+
+  test('a Unix socket works as the same server does', async () => {
+    const url = new URL(server.url())
+    url.searchParams.set('host', server.socketFolder)
+    assert.equal((await open(url.href).query('SELECT 1 AS one')).rows[0]?.['one'], 1)
+  })
+})
+
+describe('PostgreSQL when the network, a server or a user fails', { concurrency: true }, () => {
+  test('what cannot be reached is named, with what to check, and never the password', async () => {
+    const url = new URL(await sharedPostgresUrl())
+    for (const [change, category, message] of [
+      [
+        (u: URL) => void (u.password = 's3cret'),
+        'usage',
+        /password authentication failed for user "wide".*Check user/,
+      ],
+      [
+        (u: URL) => void (u.pathname = '/missing'),
+        'usage',
+        /database "missing" does not exist.*CREATE DATABASE "missing"/,
+      ],
+      [(u: URL) => void (u.port = '1'), 'unreachable', /ECONNREFUSED\): nothing listens there/],
+      [
+        (u: URL) => void (u.hostname = 'missing.invalid'),
+        'unreachable',
+        /\(E\w+\): the (?:host|DNS)/,
+      ],
+    ] as const) {
+      const wrong = new URL(url)
+      change(wrong)
+      const error = await rejects(open(wrong.href).query('SELECT 1'), category)
+      assert.match(error.message, message)
+      assert.equal(error.unsent, true)
+      assert(!/s3cret|cache-password/.test(inspect(error)))
+    }
+  })
+
+  test('a server that is silent is found out, and of its connections only one waits', async () => {
+    const { url, relay } = await relayed(await sharedPostgresUrl())
+    const database = await tableOn(url)
+    await Promise.all(Array.from({ length: 5 }, () => database.query('SELECT pg_sleep(0.2)')))
+    relay.loseConnections()
+    await rejects(add(database), 'unreachable', 'ETIMEDOUT')
+    await Promise.all(Array.from({ length: 5 }, () => database.query('SELECT n FROM t')))
+    relay.swallow()
+    relay.loseConnections()
+    const silent = open(url)
+    const { message } = await rejects(silent.query('SELECT 1'), 'unreachable', 'ETIMEDOUT')
+    assert.match(message, /cannot be reached \(ETIMEDOUT\): no answer within 5 s/)
+  })
+
+  test('locks of a transaction whose connection went silent are free within 30 s', async () => {
+    const direct = await sharedPostgresUrl()
+    const database = await tableOn(direct)
+    const { url, relay } = await relayed(direct)
+    let held = () => {}
+    const isHeld = new Promise<void>((resolve) => (held = resolve))
+    const orphaned = open(url).transaction(async (tx) => {
+      await tx.query('UPDATE t SET n = 7 WHERE id = 1')
+      held()
+      await never
+    })
+    orphaned.catch(() => undefined)
+    await isHeld
+    relay.loseConnections()
+    await add(database)
+    assert.equal(await nOf(database), 1, 'nothing of the orphaned transaction is stored')
+  })
+
+  test('a transaction that something has committed is told apart, and is not retried', async () => {
+    const url = await sharedPostgresUrl()
+    const database = await tableOn(url)
+    const pool = new pg.Pool({ connectionString: url })
+    cleanUps.push(() => pool.end())
+    const client = await pool.connect()
+    const session = new PostgresSession(client, { name: 'it', server: 'it' }, (isUseless) =>
+      client.release(isUseless),
+    )
+    const proxied = session.transaction(async ({ prepare }) => {
+      await prepare('UPDATE t SET n = n + 1 WHERE id = 1', [])()
+      // As a pooler by statement does it, which gives the connection to another user meanwhile.
+      await client.query('COMMIT; BEGIN')
+      await prepare('UPDATE t SET n = n + 1 WHERE id = 2', [])()
+    })
+    await rejects(proxied, 'usage', 'DATABASE_TRANSACTION_LOST')
+    session.destroy(new Error('the test is over'))
+    assert.equal(await nOf(database), 1, 'that part is stored')
+  })
+
+  test('a process moves to the host that takes writes, and back to none that does not', async () => {
+    const url = await sharedPostgresUrl()
+    const [one, other] = [await relayed(url), await relayed(url)]
+    const hosts = url.replace(
+      /127\.0\.0\.1:\d+/,
+      `127.0.0.1:${one.relay.port},127.0.0.1:${other.relay.port}`,
+    )
+    const [administrator, log] = [await tableOn(url), keptLog()]
+    await administrator.migrate(['identity'])
+    const database = open(hosts, log)
+    await add(database)
+    await one.relay.close()
+    await add(database).catch(() => undefined)
+    await add(database)
+    assert(other.relay.connections > 0)
+    assert.equal(log.matching(/is now used through .* instead of/).length, 1)
+    const name = new URL(url).pathname.slice(1)
+    await administrator.query(`ALTER DATABASE ${name} SET default_transaction_read_only = on`)
+    const fresh = open(hosts)
+    const { message } = await rejects(fresh.query('SELECT 1'), 'unreachable')
+    assert.match(message, /ECONNREFUSED.*is read-only\. Name a writable host/)
+  })
+
+  test('text in messages is never a value', async () => {
+    const database = await tableOn(await sharedPostgresUrl())
+    for (const [sql, values] of [
+      ['SELECT CAST(? AS BIGINT)', ['s3cret']],
+      ['SELECT * FROM t WHERE id = ?', ['s3cret']],
+      ['SELECT ? nonsense s3cret nonsense', [1]],
+      ["DO $$ BEGIN RAISE 's3cret'; END $$", []],
+    ] as const) {
+      const failed: unknown = await database.query(sql, values).catch((error: unknown) => error)
+      assert(failed instanceof DatabaseError, sql)
+      // What an exception of the operator's own trigger says is text, and may be about a row.
+      if (!sql.startsWith('DO')) assert(!inspect(failed).includes('s3cret'), inspect(failed))
+    }
+  })
+})
+
+test('each SQLSTATE has its category, and a remedy where one is known', () => {
+  const of = (code: string) =>
+    postgresError(Object.assign(new Error('it "s3cret" fails'), { code, severity: 'ERROR' }))
+  for (const [code, category, message] of [
+    ['40P01', 'lock', /can run again$/],
+    ['40001', 'lock', /can run again$/],
+    ['55P03', 'lock', /Keep transactions short/],
+    ['57P01', 'unreachable', /^57P01/],
+    ['25P03', 'unreachable', /^25P03/],
+    ['53100', 'capacity', /Free space/],
+    ['53300', 'capacity', /max_connections/],
+    ['25006', 'capacity', /takes writes/],
+    ['23505', 'data', /^23505/],
+    ['P0001', 'data', /^P0001/],
+    ['54000', 'data', /^54000/],
+    ['42P01', 'usage', /wide-cache migrate/],
+    ['42501', 'usage', /SELECT, INSERT, UPDATE and DELETE/],
+  ] as const) {
+    assert.equal(of(code).category, category, code)
+    assert.match(of(code).message, message)
+  }
+  assert(!of('22P02').message.includes('s3cret'))
+})
