@@ -52,11 +52,12 @@ const LONGEST = [
 
 /**
  * Run by `--all`, and by name: three servers of a cluster take the machine from all others, few
- * machines have a Prometheus, and a backup is restored in a minute.
+ * machines have a Prometheus or a PgBouncer, and a backup is restored in a minute.
  */
 const ONLY_OF_ALL = [
   'test/real-servers/galera.test.ts',
   'test/real-servers/backup.test.ts',
+  'test/real-servers/pgbouncer.test.ts',
   'test/deploy/prometheus.test.ts',
 ]
 

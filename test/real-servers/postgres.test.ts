@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -15,7 +15,7 @@ import { PostgresDatabase } from '../../src/database/postgres/postgres.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { SILENT } from '../../src/support/logger.js'
 import { rejects } from '../../src/testing/rejects.js'
-import { startPostgres, type Postgres } from '../servers/postgres.js'
+import { handOver, startPostgres, type Postgres } from '../servers/postgres.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { sharedMemcached } from '../servers/shared.js'
 import { assertOnce, Everything } from './everything.js'
@@ -161,7 +161,7 @@ test('the disk of PostgreSQL is full for a while', async (context) => {
   const server = await started()
   const space = join(disk, 'space')
   mkdirSync(space)
-  execFileSync('chown', [String(statSync(server.socketFolder).uid), space])
+  handOver(space)
   await server.tell(`CREATE TABLESPACE small LOCATION '${space}'`)
   await server.tell('CREATE DATABASE on_small_disk TABLESPACE small')
   await surviving(server.url('on_small_disk'), async (rowsInSql) => {

@@ -19,6 +19,7 @@ const PROGRAMS = {
   memcached: { names: ['memcached'], debianPackage: 'memcached' },
   mariadb: { names: ['mariadbd', 'mysqld'], debianPackage: 'mariadb-server' },
   faketime: { names: ['faketime'], debianPackage: 'faketime' },
+  pgbouncer: { names: ['pgbouncer'], debianPackage: 'pgbouncer' },
   postgres: { names: ['postgres'], debianPackage: 'postgresql' },
   redis: { names: ['redis-server', 'valkey-server'], debianPackage: 'redis-server' },
   // Takes a tenth of the time of the whole browser. It has no tabs that hide each other.

@@ -1,7 +1,7 @@
 /** A PostgreSQL server of its own for tests: temporary folder, free port, quick commits. */
 import { execFile, execFileSync, type ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { chownSync, realpathSync, writeFileSync } from 'node:fs'
+import { realpathSync, writeFileSync } from 'node:fs'
 import { cp } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -71,8 +71,7 @@ export async function startPostgres(
   const initialised = process.env[POSTGRES_DATA_VARIABLE]
   if (initialised) {
     await cp(initialised, data, { recursive: true })
-    const { uid, gid } = asSystemUser()
-    if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, data])
+    handOver(data)
   } else await initialise(folder, data)
   const server = await startOn(folder, data, settings)
   await server.tell('CREATE DATABASE test', 'postgres')
@@ -101,7 +100,7 @@ async function startOn(
   }
 
   async function start(): Promise<ChildProcess> {
-    const child = startProcess(program('postgres'), ['-D', data, ...args], log, {}, asSystemUser())
+    const child = startProcess(program('postgres'), ['-D', data, ...args], log, {}, systemUser())
     const deadline = performance.now() + START_TIMEOUT_MS
     while (
       !(await ask('SELECT 1', 'postgres').then(
@@ -164,8 +163,7 @@ export async function freshPostgresDatabase(url: string): Promise<string> {
 
 function ownFolder(): { folder: string; data: string } {
   const folder = temporaryFolder('postgres')
-  const { uid, gid } = asSystemUser()
-  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid)
+  handOver(folder)
   return { folder, data: join(folder, 'data') }
 }
 
@@ -178,7 +176,7 @@ async function initialise(folder: string, data: string): Promise<void> {
 }
 
 async function run(name: string, args: readonly string[]): Promise<void> {
-  const options = { timeout: START_TIMEOUT_MS, cwd: '/', ...asSystemUser() }
+  const options = { timeout: START_TIMEOUT_MS, cwd: '/', ...systemUser() }
   await promisify(execFile)(program(name), args, options)
 }
 
@@ -187,9 +185,16 @@ function program(name: string): string {
   return join(dirname(realpathSync(binary('postgres'))), name)
 }
 
-let systemUser: { uid?: number; gid?: number } | undefined
+let ids: { uid?: number; gid?: number } | undefined
 
-function asSystemUser(): { uid?: number; gid?: number } {
+/** The user that servers run as which do not run as root; the user of this process otherwise. */
+export function systemUser(): { uid?: number; gid?: number } {
   const id = (of: string) => Number(execFileSync('id', [of, SYSTEM_USER], { encoding: 'utf8' }))
-  return (systemUser ??= process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {})
+  return (ids ??= process.getuid?.() === 0 ? { uid: id('-u'), gid: id('-g') } : {})
+}
+
+/** Gives files and folders, with all in them, to the {@link systemUser}. */
+export function handOver(...paths: string[]): void {
+  const { uid, gid } = systemUser()
+  if (uid !== undefined) execFileSync('chown', ['-R', `${uid}:${gid}`, ...paths])
 }

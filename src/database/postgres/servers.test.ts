@@ -4,12 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { chownSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import pg from 'pg'
-import { startPostgres, type Postgres } from '../../../test/servers/postgres.js'
+import { handOver, startPostgres, type Postgres } from '../../../test/servers/postgres.js'
 import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 import { type Relay, startRelay } from '../../../test/servers/relay.js'
 import { sharedPostgresUrl } from '../../../test/servers/shared.js'
@@ -64,9 +63,7 @@ describe('PostgreSQL with TLS', () => {
       stdio: 'ignore',
     })
     server = await startPostgres()
-    const { uid, gid } = statSync(server.socketFolder)
-    chownSync(file('key'), uid, gid)
-    chownSync(folder, uid, gid)
+    handOver(folder)
     await server.tell(`ALTER SYSTEM SET ssl_cert_file = '${file('cert')}'`)
     await server.tell(`ALTER SYSTEM SET ssl_key_file = '${file('key')}'`)
     await server.tell('ALTER SYSTEM SET ssl = on')
