@@ -138,7 +138,7 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
   ],
   [{ logger: {} }, TypeError, /option "logger"/],
   [
-    { database: 'postgres://user:hunter2@host/db' },
+    { database: 'mongodb://user:hunter2@host/db' },
     RangeError,
     /option "database" is (?!.*hunter2).*mysql:\/\//,
   ],

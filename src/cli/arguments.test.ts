@@ -258,7 +258,7 @@ describe('collect refuses wrong options before it opens anything:', () => {
     ['a schedule that is no cron line', ['--collect', 'often'], /"collect" is "often"/],
     ['servers of another scheme', ['--cache', 'http://u:s3cret@h'], /"cache"/],
     ['a private cache', ['--cache', 'memory:'], /nothing to collect here/],
-    ['another database', ['--database', 'postgres://u:s3cret@h/d'], /"database" is "postgres:…"/],
+    ['another database', ['--database', 'mongodb://u:s3cret@h/d'], /"database" is "mongodb:…"/],
     ['no place to listen', ['--listen', 's3cret'], /^--listen wants host:port/],
   ]
   for (const [name, args, message] of cases) {

@@ -16,7 +16,7 @@ import { BROWSER, serving } from '../support/http.fixture.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import { sharedMemcached, sharedMysqlUrl } from '../../test/servers/shared.js'
+import { sharedMemcached, sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { USAGE } from './usage.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
@@ -93,8 +93,8 @@ describe('bad input ends with status 2 and one line that says why without the va
     [
       'a wrong option, from the environment',
       ['migrate'],
-      /WIDE_CACHE_DATABASE_URL\)" is "postgres:…"/,
-      { WIDE_CACHE_DATABASE_URL: 'postgres://u:s3cret@h/d' },
+      /WIDE_CACHE_DATABASE_URL\)" is "mongodb:…"/,
+      { WIDE_CACHE_DATABASE_URL: 'mongodb://u:s3cret@h/d' },
     ],
     [
       'no cache',
@@ -132,11 +132,12 @@ describe('bad input ends with status 2 and one line that says why without the va
 })
 
 test('migrate makes the tables, by flag or DATABASE_URL, and accepts existing ones', async () => {
-  const [file, url] = [join(folder, 'made.db'), await sharedMysqlUrl()]
+  const file = join(folder, 'made.db')
   for (const [args, env] of [
     [['--database', `sqlite:${file}`], {}],
     [['--database', `sqlite:${file}`], {}],
-    [[], { DATABASE_URL: url }],
+    [[], { DATABASE_URL: await sharedMysqlUrl() }],
+    [[], { DATABASE_URL: await sharedPostgresUrl() }],
   ] as const) {
     const ran = await run(['migrate', ...args], env)
     assertOneLine(ran, /up to date/)
@@ -423,7 +424,7 @@ const allCommitted = (issued: number) => ({
 
 test('collect takes all rows of web processes that do not collect, of any width', async () => {
   const name = `cli-${randomUUID().slice(0, 8)}`
-  const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedMysqlUrl() }
+  const env = { MEMCACHE_SERVERS: await sharedMemcached(), DATABASE_URL: await sharedPostgresUrl() }
   const { web, json, view, figures } = await startSite(name, env)
   const collector = start(
     MAIN,

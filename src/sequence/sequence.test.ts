@@ -72,7 +72,7 @@ test('wrong options are refused by name', () => {
     name: 'RangeError',
     message: /option "cache"/,
   })
-  assert.throws(() => new Sequence({ ...right, database: 'postgres://host' }), {
+  assert.throws(() => new Sequence({ ...right, database: 'mongodb://host' }), {
     name: 'RangeError',
     message: /option "database"/,
   })

@@ -42,6 +42,13 @@ export type Program = keyof typeof PROGRAMS
  */
 export const MYSQLD_VARIABLE = 'WIDE_CACHE_TEST_MYSQLD'
 
+/** Path of the `postgres` that the tests run on. Unset: the newest that is installed. */
+export const POSTGRESD_VARIABLE = 'WIDE_CACHE_TEST_POSTGRESD'
+const VARIABLES: Readonly<Partial<Record<Program, string>>> = {
+  mariadb: MYSQLD_VARIABLE,
+  postgres: POSTGRESD_VARIABLE,
+}
+
 /** Debian keeps servers outside a user's PATH. */
 const SYSTEM_FOLDERS = [
   '/usr/sbin',
@@ -86,10 +93,11 @@ function wanted(program: Program): Wanted {
 }
 
 function itself(program: Program): string | undefined {
-  const named = program === 'mariadb' ? process.env[MYSQLD_VARIABLE] : undefined
+  const variable = VARIABLES[program]
+  const named = variable && process.env[variable]
   if (!named) return executable(...PROGRAMS[program].names)
   if (isExecutable(named)) return named
-  throw new Error(`${MYSQLD_VARIABLE} names no program that can be run: ${named}`)
+  throw new Error(`${variable} names no program that can be run: ${named}`)
 }
 
 /** Installs programs that are missing, where it can. @throws Error that says what to install */

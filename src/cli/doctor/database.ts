@@ -11,6 +11,7 @@ import { type Finding, findingsOf } from './finding.js'
 const LEAST: Readonly<Record<string, readonly [number, number]>> = {
   MySQL: [8, 0],
   MariaDB: [10, 6],
+  PostgreSQL: [10, 20],
   SQLite: [3, 38],
 }
 

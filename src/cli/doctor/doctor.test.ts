@@ -12,12 +12,14 @@ import { marksKey } from '../../connections/namespace.js'
 import type { Database } from '../../database/database.js'
 import { namespaceOf } from '../../database/identity.js'
 import { mysql } from '../../database/mysql/mysql.js'
+import { openDatabase } from '../../database/open.js'
+import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
-import { sharedMemcached, sharedMysqlUrl } from '../../../test/servers/shared.js'
+import { sharedMemcached, sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
 import { wrapped } from '../../../test/servers/wrapped.js'
 import { commandOf } from '../arguments.js'
 import { collect } from '../collect.js'
@@ -115,31 +117,35 @@ async function nothingLeft(database: Database): Promise<void> {
   }
 }
 
-test('a healthy site has no warning, and nothing of the doctor is left', async () => {
-  const url = await sharedMysqlUrl()
-  const cache = await sharedMemcached()
-  const activity = createActivity({ database: url, cache, collect: false, logger: keptLog() })
-  activity.record({ page: '/' })
-  await activity.flush()
-  await activity.close()
-  const { findings, of } = await run({ database: url, cache })
-  const others = findings.filter(({ check }) => check !== 'cache')
-  assert.deepEqual(
-    others.filter(({ severity }) => severity !== 'ok'),
-    [],
-  )
-  assert.match(of('database')[0]!, /^ok: (?:MariaDB|MySQL) \d+\.\d+\.\d+$/)
-  assert.match(
-    of('whole way')[0]!,
-    /^ok: a row went through the cache into the database in \d+ ms$/,
-  )
-  assert.equal(of('cache').length, 1)
-  const database = mysql(url)
-  await nothingLeft(database)
-  const { rows } = await database.query('SELECT id FROM wide_cache_grids')
-  assert.equal(rows.length, 1)
-  await database.close()
-})
+for (const [server, fresh] of [
+  ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
+] as const)
+  test(`${server}: a healthy site has no warning, and nothing of the doctor is left`, async () => {
+    const url = await fresh()
+    const cache = await sharedMemcached()
+    const activity = createActivity({ database: url, cache, collect: false, logger: keptLog() })
+    activity.record({ page: '/' })
+    await activity.flush()
+    await activity.close()
+    const { findings, of } = await run({ database: url, cache })
+    const others = findings.filter(({ check }) => check !== 'cache')
+    assert.deepEqual(
+      others.filter(({ severity }) => severity !== 'ok'),
+      [],
+    )
+    assert.match(of('database')[0]!, /^ok: (?:MariaDB|MySQL|PostgreSQL) \d+(?:\.\d+)+$/)
+    assert.match(
+      of('whole way')[0]!,
+      /^ok: a row went through the cache into the database in \d+ ms$/,
+    )
+    assert.equal(of('cache').length, 1)
+    const { database } = openDatabase(url)
+    await nothingLeft(database)
+    const { rows } = await database.query('SELECT id FROM wide_cache_grids')
+    assert.equal(rows.length, 1)
+    await database.close()
+  })
 
 test('the whole way closes all that it has opened', async () => {
   const file = join(folder, `${files++}.db`)
@@ -152,6 +158,29 @@ test('the whole way closes all that it has opened', async () => {
     ['ok'],
   )
   assert.equal(existsSync(`${file}-wal`), false)
+})
+
+test('PostgreSQL: missing rights are found, with the tables, and never the password', async () => {
+  const url = await sharedPostgresUrl()
+  const database = postgres(url)
+  await database.migrate(['wide-cache', 'counters'])
+  const user = `r_${new URL(url).pathname.slice(3, 20)}`
+  await database.query(`CREATE ROLE ${user} LOGIN PASSWORD 's3cret'`)
+  await database.query(`GRANT SELECT, UPDATE, INSERT ON ALL TABLES IN SCHEMA public TO ${user}`)
+  const restricted = new URL(url)
+  restricted.username = user
+  restricted.password = 's3cret'
+  const { status, of, printed } = await run({ database: restricted.href })
+  assert.equal(status, 1)
+  assert.match(
+    of('rights')[0]!,
+    /^error: DELETE is refused on wide_cache_names, .* and \d more: 42501: permission denied for/,
+  )
+  assert.deepEqual(of('whole way'), [])
+  assert(!printed.includes('s3cret'))
+  await database.query(`DROP OWNED BY ${user}`)
+  await database.query(`DROP ROLE ${user}`)
+  await database.close()
 })
 
 test('missing rights are found, with the tables, and stop a collector', async () => {

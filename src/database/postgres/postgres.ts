@@ -18,7 +18,7 @@ export type { PostgresOptions } from './options.js'
 const MIGRATION_LOCK = '8604505520013075304'
 
 /**
- * A PostgreSQL (13+) database, by the package `pg` (8 or later), which is to be installed beside
+ * A PostgreSQL (10.20+) database, by the package `pg` (8 or later), which is to be installed beside
  * this one. Connects at the first use.
  *
  * @param given `postgres://user:password@host:port/database` or the same as options. Several hosts,
