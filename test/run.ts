@@ -1,8 +1,8 @@
 /**
- * Runs the tests: `npm test -- [--all] [part of a file's path …]`. Sees to the server
- * programs, starts one MariaDB, one PostgreSQL and one memcached for all files, and runs the files in processes,
- * several at a time, since many wait more than they work. Small ones share a process (see
- * `groups.ts`). `--all` makes the tests that scale (see `scale.ts`) as large as they get.
+ * Runs the tests: `npm test -- [--all] [part of a file's path …]`. Sees to the server programs,
+ * starts one MariaDB, one PostgreSQL and one memcached for all files, and runs the files in
+ * processes, several at a time, since many wait more than they work. Small ones share a process
+ * (see `groups.ts`). `--all` makes the tests that scale (see `scale.ts`) as large as they get.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'

@@ -69,8 +69,9 @@ async function moveToOther(
 ): Promise<number> {
   const table = period === 'hour' ? HOUR_VALUES : DAY_VALUES
   const place = [name, dimension, Buffer.from(value)]
+  const weight = `views * (${weightOf(tx.dialect)})`
   const { rows } = await tx.query(
-    `SELECT ${period} AS period, views, views * (${weightOf(tx.dialect)}) AS weight FROM ${table.name} ` +
+    `SELECT ${period} AS period, views, ${weight} AS weight FROM ${table.name} ` +
       `WHERE name = ? AND dimension = ? AND value = ? ORDER BY ${period}`,
     place,
   )

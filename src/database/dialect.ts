@@ -1,7 +1,7 @@
 /**
  * Differences between MySQL, PostgreSQL and SQLite in the statements written elsewhere, in one
- * table, so that no other code asks which database it is. Names of tables and columns come from our own code and
- * are asserted to be plain.
+ * table, so that no other code asks which database it is. Names of tables and columns come from our
+ * own code and are asserted to be plain.
  */
 import assert from 'node:assert/strict'
 import type { Dialect, Queryable, SqlValue } from './database.js'
@@ -229,7 +229,7 @@ function assignment(differences: Differences, table: string, column: string, mer
 }
 
 /**
- * Checks that a name needs no quotes, which differ. Ours are lower case, and reserved words nowhere.
+ * Checks that a name needs no quotes, which differ. Ours are lower case, and no reserved words.
  */
 function plain(name: string): string {
   assert.match(name, /^[a-z_][a-z0-9_]*$/)

@@ -163,7 +163,7 @@ export function testTransactions(it: DatabaseTest): void {
         `SELECT '/*! quoted */' AS "it's /*M! too */", '\`' AS ${name} -- /*! not this one\n`,
       )
       await tx.query(
-        'WITH chosen AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM chosen)',
+        'WITH one AS (SELECT 1 AS id) SELECT n FROM counters WHERE id IN (SELECT id FROM one)',
       )
       const insert = isPostgres ? 'INSERT' : 'REPLACE'
       await tx.query(`${insert} INTO counters (id, n) VALUES (2, ?)`, [5])

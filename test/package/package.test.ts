@@ -52,7 +52,7 @@ const ALLOWED = [
   /^deploy\/(?:[\w/-]+(?:\.test)?\.\w+|\.dockerignore|Dockerfile)$/,
   /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/,
   /^dist\/dashboard\/assets\/[a-z-]+\.(?:html|css|svg|json)$/,
-  /^sql\/(?:mysql|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/,
+  /^sql\/(?:mysql|postgres|sqlite)\/[a-z-]+\/\d{4}_\w+\.sql$/,
 ]
 
 const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as Manifest

@@ -1,7 +1,7 @@
 /**
- * Translates errors of PostgreSQL and pg into a DatabaseError. Their messages quote values ("invalid
- * input syntax for type bigint: "x"") and their details show rows, so neither is passed on. A
- * message keeps its quotes only where they are known to hold names, and there is no `cause`.
+ * Translates errors of PostgreSQL and pg into a DatabaseError. Their messages quote values and
+ * statements (`syntax error at or near "x"`) and their details show rows, so neither is passed on.
+ * A message keeps its quotes only where they are known to hold names, and there is no `cause`.
  */
 import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
 import { isSilence, SILENCE, withoutValues } from '../servers/errors.js'

@@ -192,7 +192,7 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     assert.equal(await nOf(database), 1, 'that part is stored')
   })
 
-  test('a process moves to the host that takes writes, and back to none that does not', async () => {
+  test('a process moves to the host that takes writes, and to none that takes none', async () => {
     const url = await sharedPostgresUrl()
     const [one, other] = [await relayed(url), await relayed(url)]
     const hosts = url.replace(

@@ -4,7 +4,6 @@
  * PgBouncer, keeps nothing else. Every statement sent ends, by an answer or by its time limit.
  */
 import { randomUUID } from 'node:crypto'
-import type { PoolClient, QueryResult as PgResult } from 'pg'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
 import { silence, transactionLost } from '../servers/errors.js'
 import {
@@ -27,16 +26,28 @@ const PROCESS = randomUUID()
 const DIVISION_BY_ZERO = '22012'
 let transactions = 0
 
+/** What pg says of a statement. */
+interface PostgresResult {
+  readonly command: string
+  readonly rows: SqlRow[]
+  readonly rowCount: number | null
+}
+
+/** A client of pg. */
+export interface PostgresClient {
+  query(statement: string | object): Promise<unknown>
+}
+
 export class PostgresSession implements ServerSession {
   readonly maxStatementBytes = MAX_STATEMENT_BYTES
-  readonly #client: PoolClient
+  readonly #client: PostgresClient
   readonly #place: Pick<Place, 'name' | 'server'>
   /** Returns the connection to the pool, or has it removed. Called once. */
   readonly #release: (isUseless: boolean) => void
   #ended: { readonly reason: unknown } | undefined
 
   constructor(
-    client: PoolClient,
+    client: PostgresClient,
     place: Pick<Place, 'name' | 'server'>,
     release: (isUseless: boolean) => void,
   ) {
@@ -93,7 +104,10 @@ export class PostgresSession implements ServerSession {
       refuseOversize(text, values)
       // Always in the extended protocol, which takes one statement only.
       const query = { text, values, queryMode: 'extended' }
-      return async () => resultOf(await this.#answered(timeoutMs, () => this.#client.query(query)))
+      return async () =>
+        resultOf(
+          (await this.#answered(timeoutMs, () => this.#client.query(query))) as PostgresResult,
+        )
     } catch (error) {
       return () => Promise.reject(error)
     }
@@ -147,12 +161,12 @@ function refuseOversize(text: string, values: readonly (string | Buffer | null)[
   )
 }
 
-function resultOf({ command, rows, rowCount }: PgResult<SqlRow>): QueryResult {
+function resultOf({ command, rows, rowCount }: PostgresResult): QueryResult {
   return { rows, affectedRows: command === 'SELECT' ? 0 : (rowCount ?? 0) }
 }
 
 /** pg has no way to cut a connection. */
-function streamOf(client: PoolClient): { destroy(): void } | undefined {
-  const { connection } = client as unknown as { connection?: { stream?: { destroy(): void } } }
+function streamOf(client: PostgresClient): { destroy(): void } | undefined {
+  const { connection } = client as { connection?: { stream?: { destroy(): void } } }
   return connection?.stream
 }

@@ -6,13 +6,13 @@
 import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { within } from '../../support/within.js'
 import { cutOffError } from '../closed.js'
-import { DatabaseError } from '../database.js'
 import { noneFree, queueFull } from '../servers/errors.js'
 import { CONNECT_TIMEOUT_MS, QUEUE_LIMIT, QUIT_TIMEOUT_MS } from '../servers/limits.js'
 import type { Place } from '../servers/place.js'
 import type { ServerSessions } from '../servers/sessions.js'
 import { connectTo } from '../servers/silent-servers.js'
 import { condemnsOthers } from './errors.js'
+import { loadPackage } from './package.js'
 import { connectionError, placeOf } from './place.js'
 import { MAX_STATEMENT_BYTES, PostgresSession } from './session.js'
 
@@ -28,11 +28,12 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
   readonly #used = new Set<PostgresSession>()
   /** Ends the waits for a connection. */
   readonly #waiting = new Set<(reason: unknown) => void>()
-  #pool: Promise<Pool> | undefined
+  #pool: Pool
 
   constructor(options: PoolConfig) {
     this.#options = options
     this.#place = placeOf(options)
+    this.#pool = openPool(options)
   }
 
   get place(): string {
@@ -41,9 +42,7 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
 
   async acquire(): Promise<PostgresSession> {
     for (;;) {
-      this.#pool ??= openPool(this.#options)
-      const opened = this.#pool
-      const pool = await opened
+      const pool = this.#pool
       if (pool.waitingCount >= QUEUE_LIMIT) throw queueFull()
       const connect = () => this.#connectionOf(pool)
       try {
@@ -68,16 +67,14 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
   }
 
   async close(): Promise<void> {
-    const pool = await this.#pool?.catch(() => undefined)
     for (const session of this.#used) session.destroy(cutOffError())
-    if (pool) await within(QUIT_TIMEOUT_MS, pool.end())
+    await within(QUIT_TIMEOUT_MS, this.#pool.end())
   }
 
   /** Has the connections closed: those in use when they are free. */
   #replace(reason: unknown): void {
-    const replaced = this.#pool
-    this.#pool = undefined
-    void replaced?.then((pool) => pool.end()).catch(() => undefined)
+    void this.#pool.end().catch(() => undefined)
+    this.#pool = openPool(this.#options)
     for (const fail of this.#waiting) fail(reason)
   }
 
@@ -111,10 +108,8 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
   }
 }
 
-async function openPool(options: PoolConfig): Promise<Pool> {
-  const { default: pg } = await import('pg').catch(() => {
-    throw missingDriver()
-  })
+function openPool(options: PoolConfig): Pool {
+  const pg = loadPackage()
   // The pool's limit is that of waiting for a connection of others, too.
   class Client extends pg.Client {
     constructor() {
@@ -126,15 +121,6 @@ async function openPool(options: PoolConfig): Promise<Pool> {
   const pool = new pg.Pool({ ...options, Client })
   pool.on('error', () => undefined)
   return pool
-}
-
-function missingDriver(): DatabaseError {
-  return new DatabaseError(
-    'DATABASE_DRIVER_MISSING',
-    'usage',
-    'PostgreSQL needs the package "pg" (8 or later), which is not installed: run: npm install pg',
-    { unsent: true },
-  )
 }
 
 function fromPool(error: unknown, place: Place): unknown {

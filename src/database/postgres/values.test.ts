@@ -37,7 +37,7 @@ test('a parameter has the type of its value where nothing else says one', async 
   assert.equal(await one('SELECT ? < ?', [1, 2]), 1, 'a truth value is a number')
 })
 
-test('more values than the protocol counts are refused as data, and so is a long statement', async () => {
+test('too many values are refused as data, and so is a statement that is too long', async () => {
   const many = (count: number) => {
     const marks = Array<string>(count).fill('?').join(', ')
     return database.query(

@@ -35,8 +35,8 @@ export function queueFull(): DatabaseError {
   return new DatabaseError(
     'DATABASE_QUEUE_FULL',
     'capacity',
-    `All connections are busy and ${QUEUE_LIMIT} callers wait for one. Await statements, or raise ` +
-      'connection_limit',
+    `All connections are busy and ${QUEUE_LIMIT} callers wait for one. Await statements, or ` +
+      'raise connection_limit',
   )
 }
 

@@ -18,7 +18,7 @@ const OWN = /^DATABASE_(?:CLOSED|QUEUE_FULL|DRIVER_MISSING)$/
 
 /** What differs between the products. */
 export interface HostChecks {
-  /** Tells whether an error shows that the server is read-only, or no longer part of its cluster. */
+  /** Tells whether an error shows that the server is read-only, or has left its cluster. */
   readonly isWrongServer: (error: unknown) => boolean
   /**
    * Tells whether the server of a session takes writes. Has the session see all that the cluster
