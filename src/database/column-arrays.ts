@@ -8,7 +8,7 @@ import type { Statement } from './dialect.js'
 /** Characters that a backslash goes before. */
 const SPECIAL = /["\\]/g
 
-/** The statement that gives rows between head and tail. `rows`: the values of one after the other. */
+/** The statement that gives rows, the values of one after the other, between head and tail. */
 export function arraysStatement(
   head: string,
   rows: readonly SqlValue[],

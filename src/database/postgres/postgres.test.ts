@@ -24,5 +24,5 @@ testMigrations({
   name: 'postgres',
   fresh: sharedPostgresUrl,
   open: (url) => new PostgresDatabase(url),
-  processes: 20,
+  processes: 5,
 })
