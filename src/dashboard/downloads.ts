@@ -10,7 +10,7 @@ import type { Counted, DashboardSource, Dated, Range, Sums } from './source.js'
 /** Range of one query of the database: about 750 hours, or a year of days. */
 const PIECE_MS: Readonly<Record<Period, number>> = { hour: 31 * DAY_MS, day: 366 * DAY_MS }
 
-/** Text for visits without a value. */
+/** Text for visits without a value. A value that is equal to it gets an apostrophe. */
 export const NO_VALUE = '(none)'
 
 const HISTORY = ['start', 'pageViews', 'visitors', 'bots'] as const
@@ -94,7 +94,8 @@ async function* topText(
   const beside = besideOf(figures)
   let text = csvRow(['value', 'pageViews', ...beside])
   for (const { value, pageViews, ...others } of figures) {
-    text += csvRow([value ?? NO_VALUE, pageViews, ...beside.map((field) => others[field] ?? null)])
+    const cell = value === NO_VALUE ? `'${value}` : (value ?? NO_VALUE)
+    text += csvRow([cell, pageViews, ...beside.map((field) => others[field] ?? null)])
   }
   yield text
 }

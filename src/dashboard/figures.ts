@@ -27,8 +27,10 @@ export interface Listed extends Ranked {
 }
 
 export const OTHER = '(other)'
-/** Visits without a value, and the values that are not listed. */
-const WITHOUT_NAME = 2
+/** Of `referrerHost()`: visits from the site's own pages. */
+const INTERNAL = '(internal)'
+/** Visits without a value, those from the site's own pages, and the values that are not listed. */
+const WITHOUT_NAME = 3
 
 export async function spanFigures(
   source: DashboardSource,
@@ -66,7 +68,12 @@ export async function list(
     const known = views.get(one.value) ?? (isWhole ? 0 : undefined)
     return known === undefined ? one : { ...one, before: known }
   })
-  const named = figures.filter(({ value }) => value !== null && value !== OTHER)
+  const named = figures.filter(({ value }) => hasName(dimension, value))
   const others = figures.filter((one) => !named.includes(one))
   return { dimension, top: { ...top, figures: [...named.slice(0, n), ...others] } }
+}
+
+function hasName(dimension: string, value: string | null): boolean {
+  if (value === null || value === OTHER) return false
+  return dimension !== 'referrer' || value !== INTERNAL
 }

@@ -185,13 +185,13 @@ export class InventedSource implements DashboardSource {
   }
 }
 
-/** Hits with invented counts. */
+/** Hits with invented counts. The last item has a name that strangers have chosen. */
 export function inventedHits(name: string): DashboardHits {
   return {
     name,
     top: async (n) =>
       Array.from({ length: Math.min(n, 8) }, (_, at): [string, number] => [
-        `${name}-${at + 1}`,
+        at === 7 ? '(other)' : `${name}-${at + 1}`,
         Math.round(900 / (at + 1)),
       ]),
     history: async (_item, { from, to, by }) => {

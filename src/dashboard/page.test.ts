@@ -344,6 +344,9 @@ test('lists can be searched, and the words of the page come last and are its own
       ],
     )
     assert.equal(await card(page, 'referrer').locator('em').count(), 2)
+    const items = page.locator('[data-hits=threads]')
+    await shows(items.locator('a bdi').last(), /^“\(other\)”$/)
+    assert.equal(await items.locator('em').count(), 0)
     const pages = card(page, 'page')
     const rows = pages.locator('tbody tr')
     assert.equal(await rows.count(), 10)
@@ -362,6 +365,8 @@ test('lists can be searched, and the words of the page come last and are its own
     await pass(page, 80)
     await shows(pages.locator('.as-of'), /./)
     assert.deepEqual(await rows.count(), 11, 'the search stays while figures come')
+    await card(page, 'referrer').getByRole('link', { name: 'Inside the site' }).click()
+    await shows(page.locator('#item h2'), /^Referrers: Inside the site$/)
   }))
 
 test("hours are in the viewer's zone and language, and days in UTC", () =>

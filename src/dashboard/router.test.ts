@@ -296,6 +296,19 @@ for (const [name, express] of expresses) {
       assert.deepEqual([Object.keys(one), one.lists.length], [['span', 'lists'], 1])
     })
 
+    test('visits from the site itself are no referrer among others', async () => {
+      const { get, source } = site()
+      const figures = ['(internal)', 'a.example', null].map((value) => ({ value, pageViews: 1 }))
+      const top = async () => ({ asOf: '2026-11-22T10:39:00.000Z', stale: false, figures })
+      Object.assign(source, { top })
+      const { body } = await get('/figures.json').expect(200)
+      const [page, referrer] = body.lists.map((list: { top: { figures: { value: unknown }[] } }) =>
+        list.top.figures.map(({ value }) => value),
+      )
+      assert.deepEqual(page, ['(internal)', 'a.example', null])
+      assert.deepEqual(referrer, ['a.example', '(internal)', null])
+    })
+
     test('a list ends with what has no name, and knows what was before where it can', async () => {
       const { get, source } = site()
       const asOf = '2026-11-22T10:39:00.000Z'
@@ -310,14 +323,14 @@ for (const [name, express] of expresses) {
         Object.assign(source, {
           top: async (_: string, { from, to, n }: { from: number; to: number; n: number }) => {
             asked.push(from, to, n)
-            return n === 12 ? now : values(...then)
+            return n === 13 ? now : values(...then)
           },
         })
         const { body } = await get('/figures.json?range=today').expect(200)
         assert.deepEqual(asked.slice(0, 6), [
           Date.parse('2026-11-22'),
           Date.parse('2026-11-23'),
-          12,
+          13,
           Date.parse('2026-11-15'),
           Date.parse('2026-11-15T11:00Z'),
           1_000,
@@ -420,8 +433,8 @@ for (const [name, express] of expresses) {
       assert.equal(days.split('\r\n').length, 1 + 731 + 1)
     })
 
-    test('the tops are a CSV file in which no text is a formula', async () => {
-      const { get } = site()
+    test('the tops are a CSV file in which no text is a formula or a word of the file', async () => {
+      const { get, source } = site()
       const range = 'from=2026-11-01&to=2026-11-02'
       const { text } = await get(`/top.csv?dimension=page&n=100&${range}`).expect(200)
       assert.match(text, /^value,pageViews,seen\r\n\/,2160,1080\r\n/)
@@ -429,6 +442,11 @@ for (const [name, express] of expresses) {
       assert(text.includes(`${HOSTILE},540,270\r\n`))
       const { text: referrers } = await get(`/top.csv?dimension=referrer&${range}`).expect(200)
       assert.match(referrers, /\r\n\(none\),2160,\d+\r\n/)
+      const figures = [null, '(none)'].map((value) => ({ value, pageViews: 1 }))
+      const top = async () => ({ asOf: '2026-11-22T10:39:00.000Z', stale: false, figures })
+      Object.assign(source, { top })
+      const { text: forged } = await get('/top.csv?dimension=campaign').expect(200)
+      assert.equal(forged, "value,pageViews\r\n(none),1\r\n'(none),1\r\n")
     })
 
     test('a source that fails in the middle cuts the file off', async () => {

@@ -24,8 +24,12 @@ describe('referrerHost()', () => {
     ['HTTP://News.Example.ORG:8080', 'news.example.org'],
     ['https://user:secret@example.org/', 'example.org'],
     ['https://[2001:db8::1]:3000/a', '[2001:db8::1]'],
-    ['https://forum.example/threads/1', undefined],
-    ['https://WWW.forum.example/', undefined],
+    ['https://forum.example/threads/1', '(internal)'],
+    ['https://WWW.forum.example/', '(internal)'],
+    ['https://xn--nxasmq6b.example/', 'xn--nxasmq6b.example'],
+    ['https://(internal)/', undefined],
+    ['https://(none)/', undefined],
+    ['https://<b>.example/', undefined],
     ['android-app://com.google.android.gm', undefined],
     ['about:blank', undefined],
     ['example.org', undefined],
@@ -38,14 +42,14 @@ describe('referrerHost()', () => {
   test('no Referer: no value', () => assert.equal(referrerHost()(requestOf({})), undefined))
 
   for (const [headers, referrer, host] of [
-    [{ host: 'Forum.example:8080' }, 'https://forum.EXAMPLE/', undefined],
-    [{ host: '[::1]:8080' }, 'http://[::1]:8080/', undefined],
+    [{ host: 'Forum.example:8080' }, 'https://forum.EXAMPLE/', '(internal)'],
+    [{ host: '[::1]:8080' }, 'http://[::1]:8080/', '(internal)'],
     [{ host: 'inner.local' }, 'https://forum.example/', 'forum.example'],
     // Express decides whether the proxy that says so is trusted: requestOf() plays its answer.
     [
       { host: 'inner.local', 'x-forwarded-host': 'forum.example' },
       'https://forum.example/',
-      undefined,
+      '(internal)',
     ],
   ] as const) {
     test(`from ${referrer} to ${JSON.stringify(headers)}: ${host}`, () => {
@@ -57,7 +61,7 @@ describe('referrerHost()', () => {
     const headers = { host: 'a.example', 'x-forwarded-host': 'b.example' }
     const of = (referer: string) =>
       referrerHost()({ headers: { ...headers, referer } } as unknown as Request)
-    assert.equal(of('https://a.example/'), undefined)
+    assert.equal(of('https://a.example/'), '(internal)')
     assert.equal(of('https://b.example/'), 'b.example')
   })
 
@@ -77,7 +81,7 @@ describe('referrerHost()', () => {
           referer: 'http://b.example/',
         })
       }
-      assert.deepEqual(seen, ['a.example', 'b.example', 'b.example', undefined])
+      assert.deepEqual(seen, ['a.example', 'b.example', 'b.example', '(internal)'])
     })
   }
 

@@ -9,15 +9,22 @@ export interface ReferrerHostOptions {
   ownHosts?: readonly string[] | undefined
 }
 
-/** The host of an absolute address, without user name and port. */
-const HOST = /^https?:\/\/(?:[^/?#@]*@)?([^\s/?#@:[\]]+|\[[0-9a-f:.]+\])(?::\d*)?(?:[/?#]|$)/i
+/** The value of visits from the site's own pages. No host can be equal to it. */
+export const INTERNAL = '(internal)'
+
+/**
+ * The host of an absolute address, without user name and port. Browsers send a host of other letters
+ * in this form, too; what else is there is forged.
+ */
+const HOST = /^https?:\/\/(?:[^/?#@]*@)?([\w.-]+|\[[0-9a-f:.]+\])(?::\d*)?(?:[/?#]|$)/i
 
 /** Characters of a `Referer` that are looked at. A host name has at most 253. */
 const MAX_LOOKED_AT = 512
 
 /**
- * A dimension: the host that a visit comes from, such as `news.example.org`; none for visits from
- * the site's own pages, or without a `Referer`. Paths and queries of other sites are not stored.
+ * A dimension: the host that a visit comes from, such as `news.example.org`; `(internal)` for visits
+ * from the site's own pages, and none without a `Referer`. Paths and queries of other sites are not
+ * stored.
  *
  * @throws TypeError naming the option that is wrong
  * @example
@@ -42,8 +49,8 @@ export function referrerHost(
   return readyMade((req) => {
     const referrer = req.headers.referer
     const host = referrer && HOST.exec(referrer.slice(0, MAX_LOOKED_AT))?.[1]?.toLowerCase()
-    if (!host || own.has(host) || host === hostOf(req)?.toLowerCase()) return undefined
-    return host
+    if (!host) return undefined
+    return own.has(host) || host === hostOf(req)?.toLowerCase() ? INTERNAL : host
   })
 }
 

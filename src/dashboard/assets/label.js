@@ -25,10 +25,11 @@ const INSIDE = ['Inside the site', 'clicks from one page of the site to another'
 /**
  * The page's own words for what is no value of its own; `undefined`: it is one.
  *
- * @param {string} dimension
+ * @param {string} dimension empty: an item of hits, which is always one
  * @param {string | null} value
  */
 export function ownWords(dimension, value) {
+  if (dimension === '') return undefined
   if (value === null) return NO_VALUE[dimension] ?? NOTHING
   if (value === OTHER) return OTHERS
   return dimension === 'referrer' && value === INTERNAL ? INSIDE : undefined
@@ -65,11 +66,13 @@ function decoded(path) {
 }
 
 /**
- * The name of a value, in its own direction.
+ * The name of a value, in its own direction, or the page's own words for it.
  *
  * @param {string} dimension
  * @param {string} value
  */
 export function named(dimension, value) {
+  const words = ownWords(dimension, value)
+  if (words) return html('em', {}, words[0])
   return html('bdi', { title: value }, label(dimension, value))
 }

@@ -2,7 +2,7 @@
 import { itemLink } from './choice.js'
 import { html } from './dom.js'
 import { change, number, percent } from './format.js'
-import { label, named, ownWords } from './label.js'
+import { label, named, OTHER, ownWords } from './label.js'
 
 /**
  * @typedef {object} Entry
@@ -102,17 +102,18 @@ export function list({ title, what, count, dimension = '', address, compared = f
    */
   function row({ value, count: views, before, note }, most) {
     const words = ownWords(dimension, value)
-    const name =
-      words || value === null
-        ? [html('em', {}, words?.[0] ?? ''), html('small', {}, ` ${words?.[1] ?? ''}`)]
-        : [itemLink(address(value), named(dimension, value))]
+    const hasHistory = value !== null && !(words && value === OTHER)
+    const name = hasHistory
+      ? itemLink(address(value), named(dimension, value))
+      : html('em', {}, words?.[0] ?? '')
+    const small = [words?.[1], note].flatMap((text) => (text ? [' ', html('small', {}, text)] : []))
     const cells = compared
       ? [total > 0 ? percent(Math.min(1, views / total)) : '', change(views, before)]
       : []
     const made = html(
       'tr',
       { class: words ? 'quiet' : undefined },
-      html('th', { scope: 'row' }, ...name, ...(note ? [' ', html('small', {}, note)] : [])),
+      html('th', { scope: 'row' }, name, ...small),
       ...[number(views), ...cells].map((cell) => html('td', {}, cell)),
     )
     made.style.setProperty('--share', words ? '0%' : `${(100 * views) / most}%`)
