@@ -50,6 +50,7 @@ export type {
   HitsHistoryOptions,
   HitsHistoryQuery,
   HitsTopOptions,
+  HitsTopQuery,
 } from './hits/hits.js'
 export { createHits } from './hits/item-hits.js'
 export type { HitsDay, HitsPeriod } from './hits/read-history.js'

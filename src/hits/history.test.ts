@@ -5,10 +5,10 @@ import fc from 'fast-check'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import { PERIOD_MS } from '../support/periods.js'
+import { type PeriodRange, PERIOD_MS } from '../support/periods.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
-import { itemPeriods, moveHistory, readTopOfHours, removeHours } from './history.js'
+import { DAYS, HOURS, itemPeriods, moveHistory, readTopOf, removeHours } from './history.js'
 import { readItemHistory, readItemRange, type Site } from './read-history.js'
 
 const HOUR_MS = 3_600_000
@@ -28,6 +28,11 @@ async function commit(database: Database, name: string, hits: readonly Hit[]): P
       if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
     }
   }
+}
+
+function hoursUpToNow(hours: number): PeriodRange {
+  const to = Math.floor(NOW / HOUR_MS) + 1
+  return { from: to - hours, to }
 }
 
 function site(name: string): Site {
@@ -138,11 +143,20 @@ for (const [dialect, url] of [
               }
             }
           }
-          const since = (Math.floor(NOW / HOUR_MS) - 29) * HOUR_MS
-          const top = new Map(await readTopOfHours(db, name, 10, NOW, 30))
-          for (const item of ITEMS) {
-            const expected = counted.filter((hit) => hit.item === item && hit.time >= since).length
-            assert.equal(top.get(item) ?? 0, expected)
+          for (const [part, periods] of [
+            [HOURS, 30],
+            [DAYS, 2],
+          ] as const) {
+            const to = Math.floor(NOW / part.ms) + 1
+            const range = { from: to - periods, to }
+            const top = new Map(await readTopOf(db, part, name, 10, range))
+            for (const item of ITEMS) {
+              const expected = counted.filter(
+                ({ item: one, time }) =>
+                  one === item && time >= range.from * part.ms && time < to * part.ms,
+              )
+              assert.equal(top.get(item) ?? 0, expected.length, `${part.period} ${item}`)
+            }
           }
         }),
         { numRuns: 30 },
@@ -175,7 +189,7 @@ for (const [dialect, url] of [
         }
         await move(slow, name, 'a', 'b')
       })
-      const top = await readTopOfHours(db, name, 5, NOW, 50)
+      const top = await readTopOf(db, HOURS, name, 5, hoursUpToNow(50))
       assert.deepEqual(new Map(top), new Map(Object.entries({ a: 1, b: 1 })))
       for (const item of ['a', 'b']) {
         const days = await readItemHistory(db, site(name), item, NOW, 3)
@@ -194,7 +208,7 @@ for (const [dialect, url] of [
       assert.equal(await removeHours(db, name, NOW), true)
       assert.equal(await removeHours(db, name, NOW), false)
       assert.equal(await removeHours(db, name, NOW), false)
-      assert.deepEqual(await readTopOfHours(db, name, 1, NOW, 1_000), [['a', 2]])
+      assert.deepEqual(await readTopOf(db, HOURS, name, 1, hoursUpToNow(1_000)), [['a', 2]])
       const days = await readItemHistory(db, site(name), 'a', NOW, 10)
       assert.equal(
         days.reduce((sum, { hits }) => sum + hits, 0),

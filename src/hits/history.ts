@@ -4,6 +4,7 @@ import { listsOf } from '../database/bulk.js'
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { placeholders, type Statement } from '../database/dialect.js'
 import { table } from '../database/table.js'
+import type { PeriodRange } from '../support/periods.js'
 
 /** Hours that hits are kept by the hour. */
 export const KEPT_HOURS = 8 * 24
@@ -56,16 +57,13 @@ export async function writeHistory(
   name: string,
   counted: CountedHits,
 ): Promise<void> {
-  const hours = counted.by(HOUR_MS).sort((a, b) => a[0] - b[0] || a[1].compare(b[1]))
-  await HOURS.table.upsert(
-    tx,
-    hours.map(([hour, item, hits]) => [name, item, hour, hits]),
-  )
-  const days = counted.by(DAY_MS).sort((a, b) => a[1].compare(b[1]) || a[0] - b[0])
-  await DAYS.table.upsert(
-    tx,
-    days.map(([day, item, hits]) => [name, item, day, hits]),
-  )
+  for (const { table, ms } of [HOURS, DAYS]) {
+    const periods = counted.by(ms).sort((a, b) => a[0] - b[0] || a[1].compare(b[1]))
+    await table.upsert(
+      tx,
+      periods.map(([period, item, hits]) => [name, item, period, hits]),
+    )
+  }
 }
 
 /** The hits of an item in one hour or day. */
@@ -129,18 +127,18 @@ export function keptHoursFrom(now: number): number {
   return Math.floor(now / HOUR_MS) - KEPT_HOURS
 }
 
-/** The `n` items with the most hits in the hour of `now` and the `hours - 1` hours before it. */
-export async function readTopOfHours(
+/** The `n` items with the most hits in the hours or days of a range. */
+export async function readTopOf(
   queryable: Queryable,
+  { table, period }: typeof HOURS,
   name: string,
   n: number,
-  now: number,
-  hours: number,
+  { from, to }: PeriodRange,
 ): Promise<[item: string, hits: number][]> {
   const { rows } = await queryable.query(
-    'SELECT item, SUM(hits) AS hits FROM hits_hours WHERE name = ? AND hour > ? ' +
-      'GROUP BY item ORDER BY hits DESC, item DESC LIMIT ?',
-    [name, Math.floor(now / HOUR_MS) - hours, n],
+    `SELECT item, SUM(hits) AS hits FROM ${table.name} WHERE name = ? AND ${period} >= ? AND ` +
+      `${period} < ? GROUP BY item ORDER BY hits DESC, item DESC LIMIT ?`,
+    [name, from, to, n],
   )
   return rows.map(({ item, hits }) => [String(item), Number(hits)])
 }

@@ -391,6 +391,9 @@ export function hitsSuite(pair: Pair): void {
         for (const wrong of [0, 1001, 1.5, NaN]) await assert.rejects(hits.top(wrong), RangeError)
         await assert.rejects(hits.top('1' as never), TypeError)
         const [from, to] = [0, 3_600_000]
+        assert.deepEqual(await hits.top(1, { from, to }), [])
+        await assert.rejects(hits.top(1, { from: to, to: from }), RangeError)
+        await assert.rejects(hits.top(1, { from, to, hours: 1 } as never), /no such option/)
         assert.equal((await hits.history('a', { from, to, by: 'hour' })).length, 1)
         for (const wrong of [{ from: to, to: 0 }, { to: Date.UTC(1990, 0) }, { by: 'week' }]) {
           const query = { from, to, by: 'day', ...wrong } as never
@@ -542,10 +545,13 @@ export function hitsSuite(pair: Pair): void {
             'the history moves with the count',
           )
         }
-        assert.deepEqual(
-          new Map(await processes[0]!.top(9, { hours: 5 })),
-          new Map(items.flatMap((item, index) => (counts[index] ? [[item, counts[index]]] : []))),
-        )
+        const lately = { from: Date.now() - 86_400_000, to: Date.now() + 86_400_000 }
+        for (const time of [{ hours: 5 }, lately]) {
+          assert.deepEqual(
+            new Map(await processes[0]!.top(9, time)),
+            new Map(items.flatMap((item, index) => (counts[index] ? [[item, counts[index]]] : []))),
+          )
+        }
         assert.deepEqual(
           new Map(await processes[0]!.top(9)),
           new Map([...(await processes[0]!.counts(items))].filter(([, count]) => count > 0)),

@@ -27,6 +27,14 @@ export interface HitsTopOptions {
   hours?: number | undefined
 }
 
+/** A range of {@link Hits.top}. */
+export interface HitsTopQuery {
+  /** The first day in UTC is the one that this lies in. */
+  from: Moment
+  /** The last one is the one that ends here, or that this lies in. */
+  to: Moment
+}
+
 /** Options of {@link Hits.history}. */
 export interface HitsHistoryOptions {
   /** Days, today among them: 1 to 3,660. @default 30 */
@@ -107,6 +115,12 @@ export interface Hits extends Recorder {
    * @throws TypeError, RangeError for a wrong `n` or `hours`; DatabaseError
    */
   top(n: number, options?: HitsTopOptions): Promise<[item: string, hits: number][]>
+  /**
+   * The items with the most hits on the UTC days of a range, ten years at most: up to 3 s old.
+   *
+   * @throws TypeError, RangeError for a wrong `n` or field; DatabaseError
+   */
+  top(n: number, query: HitsTopQuery): Promise<[item: string, hits: number][]>
   /**
    * The hits of an item in each of the last days, in UTC, up to today, without gaps, with those of
    * the other measures beside them.

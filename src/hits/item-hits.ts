@@ -10,7 +10,7 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
 import { integer, oneOf, onlyKnown } from '../support/options.js'
-import { checkedRange, MAX_PERIODS } from '../support/periods.js'
+import { checkedRange, MAX_PERIODS, type Moment, PERIOD_MS } from '../support/periods.js'
 import { describe, fieldOf, identityOf } from '../visitors/guard.js'
 import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import { Engine } from '../wide-cache/engine.js'
@@ -22,7 +22,7 @@ import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
 import { CountingMaps } from './counting.js'
 import { engineSettings } from './engine-settings.js'
-import { KEPT_HOURS, readTopOfHours } from './history.js'
+import { DAYS, HOURS, KEPT_HOURS, readTopOf } from './history.js'
 import { type Hit, isItem, MAX_ITEM_BYTES, type ViewedItem } from './hit.js'
 import type {
   HitParties,
@@ -30,6 +30,7 @@ import type {
   HitsHistoryOptions,
   HitsHistoryQuery,
   HitsTopOptions,
+  HitsTopQuery,
 } from './hits.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits, type MoveTarget } from './move.js'
@@ -181,18 +182,27 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     })
   }
 
-  top(n: number, options: HitsTopOptions = {}): Promise<[item: string, hits: number][]> {
+  top(
+    n: number,
+    options: HitsTopOptions | HitsTopQuery = {},
+  ): Promise<[item: string, hits: number][]> {
     return this.#engine.connections.run(async () => {
-      onlyKnown('top', options, ['hours'])
       const { name } = this.#names
       const checked = integer('n', n, 1, MAX_TOP, 'items')
-      if (options.hours === undefined) {
-        return readTop(this.#engine.database, name, checked)
+      if (isRange(options)) {
+        onlyKnown('top', options, ['from', 'to'])
+        const range = checkedRange(options, 'day', MAX_PERIODS.day)
+        return this.#engine.read(`top:${checked}:${range.from}:${range.to}`, (database) =>
+          readTopOf(database, DAYS, name, checked, range),
+        )
       }
+      onlyKnown('top', options, ['hours'])
+      if (options.hours === undefined) return readTop(this.#engine.database, name, checked)
       const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
-      return this.#engine.read(`top:${checked}:${hours}`, async (database) =>
-        readTopOfHours(database, name, checked, await database.now(), hours),
-      )
+      return this.#engine.read(`top:${checked}:${hours}`, async (database) => {
+        const to = Math.floor((await database.now()) / PERIOD_MS.hour) + 1
+        return readTopOf(database, HOURS, name, checked, { from: to - hours, to })
+      })
     })
   }
 
@@ -328,6 +338,8 @@ function isNobody(value: unknown): boolean {
   return value === undefined || value === null || value === ''
 }
 
-function isRange(options: HitsHistoryOptions | HitsHistoryQuery): options is HitsHistoryQuery {
+function isRange<Options extends object>(
+  options: Options,
+): options is Extract<Options, { readonly from: Moment }> {
   return 'from' in Object(options)
 }

@@ -31,8 +31,9 @@ CREATE TABLE IF NOT EXISTS hits_hours (
 
 CREATE TABLE IF NOT EXISTS hits_days (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
-  item VARBINARY(255) NOT NULL,
   day BIGINT NOT NULL,
+  item VARBINARY(255) NOT NULL,
   hits BIGINT NOT NULL,
-  PRIMARY KEY (name, item, day)
+  PRIMARY KEY (name, day, item),
+  KEY hits_days_item (name, item)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

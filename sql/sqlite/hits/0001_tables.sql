@@ -31,8 +31,9 @@ CREATE INDEX IF NOT EXISTS hits_hours_item ON hits_hours (name, item);
 
 CREATE TABLE IF NOT EXISTS hits_days (
   name TEXT NOT NULL,
-  item BLOB NOT NULL,
   day INTEGER NOT NULL,
+  item BLOB NOT NULL,
   hits INTEGER NOT NULL,
-  PRIMARY KEY (name, item, day)
+  PRIMARY KEY (name, day, item)
 ) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS hits_days_item ON hits_days (name, item);

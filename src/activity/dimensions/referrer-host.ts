@@ -13,8 +13,8 @@ export interface ReferrerHostOptions {
 export const INTERNAL = '(internal)'
 
 /**
- * The host of an absolute address, without user name and port. Browsers send a host of other letters
- * in this form, too; what else is there is forged.
+ * The host of an absolute address, without user name and port. Browsers send a host with other
+ * letters in this form, too. Anything else is forged.
  */
 const HOST = /^https?:\/\/(?:[^/?#@]*@)?([\w.-]+|\[[0-9a-f:.]+\])(?::\d*)?(?:[/?#]|$)/i
 
@@ -22,7 +22,7 @@ const HOST = /^https?:\/\/(?:[^/?#@]*@)?([\w.-]+|\[[0-9a-f:.]+\])(?::\d*)?(?:[/?
 const MAX_LOOKED_AT = 512
 
 /**
- * A dimension: the host that a visit comes from, such as `news.example.org`; `(internal)` for visits
+ * A dimension: the host that a visit comes from, such as `news.example.org`; `(internal)` for those
  * from the site's own pages, and none without a `Referer`. Paths and queries of other sites are not
  * stored.
  *
