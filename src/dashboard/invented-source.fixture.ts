@@ -189,10 +189,10 @@ export class InventedSource implements DashboardSource {
 export function inventedHits(name: string): DashboardHits {
   return {
     name,
-    top: async (n) =>
+    top: async (n, { from, to }) =>
       Array.from({ length: Math.min(n, 8) }, (_, at): [string, number] => [
         at === 7 ? '(other)' : `${name}-${at + 1}`,
-        Math.round(900 / (at + 1)),
+        Math.round(((to - from) / DAY_MS) * (900 / (at + 1))),
       ]),
     history: async (_item, { from, to, by }) => {
       const step = by === 'day' ? DAY_MS : HOUR_MS

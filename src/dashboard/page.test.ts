@@ -175,7 +175,7 @@ test('every panel is filled, under the strict policy', () =>
     await shows(card(page, 'page').locator('p.sub'), /^Over 100 %: .* single-page site/)
     assert.equal(await card(page, 'device').locator('p.sub').isVisible(), false)
     await shows(page.locator('#beside'), /^Seen by browsers: 3\d %\. Beside them, .* went to bots/)
-    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-1900$/)
+    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,300$/)
 
     const summary = page.locator('#operation > summary')
     await shows(
@@ -233,6 +233,7 @@ test('one range holds for the whole page, beside the weekdays before, and in its
       ),
     )
     assert.equal(await history(page).locator('rect.series-0').count(), 24)
+    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-1900$/)
     await shows(history(page), /Hours are in Etc\/UTC|Hours are in UTC; the days .* are UTC days/)
     await range('12 months').check()
     await eventually(
@@ -560,7 +561,7 @@ test('the line at the top says what is wrong, in words that stay while it is wro
 test('the first view is one round of requests, and less than 60 kB', () =>
   onStage({}, async ({ page, responses }) => {
     await filled(page)
-    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-1900$/)
+    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,300$/)
     const arrived = responses.filter((response) => response.status() === 200)
     const data = arrived.flatMap((response) => /[a-z]+(?=\.json)/.exec(response.url()) ?? [])
     assert.deepEqual(data.sort(), ['figures', 'hits', 'now'])

@@ -380,8 +380,8 @@ for (const [name, express] of expresses) {
         history: async () => [],
       }
       const { get } = site({ authorize: () => true, hits: [inventedHits('threads'), failing] })
-      const { body } = await get('/hits.json').expect(200)
-      assert.deepEqual(body[0].items[0], ['threads-1', 900])
+      const { body } = await get('/hits.json?range=30d').expect(200)
+      assert.deepEqual(body[0].items[0], ['threads-1', 30 * 900])
       assert.equal(body[0].asOf, '2026-11-22T10:40:00.000Z')
       assert.deepEqual(body[1], { name: 'images', asOf: body[0].asOf, items: null })
     })
@@ -393,6 +393,7 @@ for (const [name, express] of expresses) {
         ['/history.json?by=week', 'by', 'week'],
         ['/top.csv?dimension=color', 'dimension', 'color'],
         ['/figures.json?range=week', 'range', 'week'],
+        ['/hits.json?range=week', 'range', 'week'],
         ['/figures.json?from=2026-11-02&to=2026-11-01', 'from', '2026-11-02'],
         ['/figures.json?from=2026-02-30&to=2026-11-01', 'from', '2026-02-30'],
         ['/figures.json?dimension=color', 'dimension', 'color'],
@@ -433,7 +434,7 @@ for (const [name, express] of expresses) {
       assert.equal(days.split('\r\n').length, 1 + 731 + 1)
     })
 
-    test('the tops are a CSV file in which no text is a formula or a word of the file', async () => {
+    test('the tops are a CSV file in which no text is a formula or a word of its own', async () => {
       const { get, source } = site()
       const range = 'from=2026-11-01&to=2026-11-02'
       const { text } = await get(`/top.csv?dimension=page&n=100&${range}`).expect(200)

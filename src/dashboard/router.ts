@@ -31,7 +31,6 @@ const NOW_TIMEOUT_MS = 3_000
 /** Time for which all tabs share one answer that costs the same for each. */
 const NOW_MS = 1_000
 const LEDGER_MS = 5_000
-const HITS_MS = 10_000
 const CERTIFICATES_MS = 60_000
 const CERTIFIED_DAYS = 30
 const HITS_SHOWN = 100
@@ -93,16 +92,6 @@ export function dashboardRouter(
   const ledger = shared(clock, LEDGER_MS, () =>
     figures('ledger', async () => ({ asOf: time(), ...(await source.ledger()) }), NOW_TIMEOUT_MS),
   )
-  const hits = shared(clock, HITS_MS, () =>
-    Promise.all(
-      settings.hits.map(async (one) => ({
-        name: one.name,
-        asOf: time(),
-        items: await figures('hits', () => one.top(HITS_SHOWN)),
-      })),
-    ),
-  )
-
   const days = shared(clock, CERTIFICATES_MS, () =>
     figures('certificates', () => source.certificates(CERTIFIED_DAYS)),
   )
@@ -133,7 +122,15 @@ export function dashboardRouter(
     const [{ live }, certificates] = await Promise.all([now(), days()])
     sendPanel(res, { time: time(), live, certificates, reasons: source.health().reasons })
   })
-  routes.set('/hits.json', async (_req, res) => sendPanel(res, await hits()))
+  routes.set('/hits.json', async (req, res) => {
+    const { from, to } = spanQuery(req.url ?? '/', clock.now(), []).span
+    const lists = settings.hits.map(async (one) => ({
+      name: one.name,
+      asOf: time(),
+      items: await figures('hits', () => one.top(HITS_SHOWN, { from, to })),
+    }))
+    sendPanel(res, await Promise.all(lists))
+  })
   routes.set('/figures.json', async (req, res, sees) => {
     const dimensions = sees === 'totals' ? [] : source.dimensions
     const at = clock.now()

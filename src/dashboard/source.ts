@@ -125,8 +125,16 @@ export interface LiveLayer {
 export interface DashboardHits {
   /** The heading of the list. */
   readonly name: string
-  /** The `n` most viewed items, the first with the most. */
-  top(n: number): Promise<readonly (readonly [item: string, hits: number])[]>
+  /** The `n` most viewed items of a range of UTC days, the first with the most. */
+  top(
+    n: number,
+    range: {
+      /** Start of the first day, in milliseconds since the Unix epoch. */
+      readonly from: number
+      /** End of the last one. */
+      readonly to: number
+    },
+  ): Promise<readonly (readonly [item: string, hits: number])[]>
   /** The hits of an item in each hour or UTC day. */
   history(
     item: string,

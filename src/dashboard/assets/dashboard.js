@@ -10,11 +10,10 @@ import { sentence } from './sentence.js'
 
 const NOW_MS = 5_000
 const FIGURES_MS = 60_000
-const HITS_MS = 30_000
 
 /** Panels that the same answer fills, so that their figures are of one moment. */
 const panels = [nowPanel(), sentence()]
-const [past, one, lists] = [historyPanel(), itemPanel(), listsPanel()]
+const [past, one, lists, items] = [historyPanel(), itemPanel(), listsPanel(), hitsPanel()]
 
 /** @type {import('./now.js').Answer} */
 const NOTHING = { time: '', trouble: null, overview: null, live: null, ledger: null }
@@ -42,14 +41,19 @@ const ofItem = poll(FIGURES_MS, async () => {
   if (item()['value'] === undefined) return
   await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
 })
-poll(HITS_MS, hitsPanel())
+const hits = poll(FIGURES_MS, () =>
+  ofChoice(() => `hits.json?${query(range())}`, items, items.show),
+)
 const operation = poll(NOW_MS, loadOperation)
 byId('operation').addEventListener('toggle', operation.again)
 let shownRange = JSON.stringify(range())
 onChange(() => {
   one.begin()
   ofItem.again()
-  if (JSON.stringify(range()) !== shownRange) figures.again()
+  if (JSON.stringify(range()) !== shownRange) {
+    figures.again()
+    hits.again()
+  }
   shownRange = JSON.stringify(range())
 })
 

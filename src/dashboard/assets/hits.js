@@ -1,7 +1,6 @@
 /** The most viewed items of each of the site's hits. */
 import { byId, html } from './dom.js'
 import { Panel } from './panel.js'
-import { json } from './poll.js'
 import { list } from './list.js'
 
 export function hitsPanel() {
@@ -10,15 +9,8 @@ export function hitsPanel() {
   /** @type {Map<string, { panel: Panel, rows: ReturnType<typeof list> }>} */
   const cards = new Map()
 
-  return async function load() {
-    /** @type {{ name: string, asOf: string, items: [string, number][] | null }[]} */
-    let lists
-    try {
-      lists = await json('hits.json')
-    } catch (error) {
-      for (const { panel } of cards.values()) panel.missing()
-      throw error
-    }
+  /** @param {{ name: string, asOf: string, items: [string, number][] | null }[]} lists */
+  function show(lists) {
     section.hidden = lists.length === 0
     for (const { name, asOf, items } of lists) {
       const { panel, rows } = cards.get(name) ?? added(name)
@@ -27,6 +19,10 @@ export function hitsPanel() {
         panel.show([rows.element], { asOf })
       } else panel.missing()
     }
+  }
+
+  function missing() {
+    for (const { panel } of cards.values()) panel.missing()
   }
 
   /** @param {string} name */
@@ -43,4 +39,6 @@ export function hitsPanel() {
     holder.append(html('article', { class: 'card', 'data-hits': name }, html('h3', {}, name), body))
     return made
   }
+
+  return { show, missing }
 }
