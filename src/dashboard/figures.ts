@@ -32,6 +32,18 @@ const INTERNAL = '(internal)'
 /** Visits without a value, those from the site's own pages, and the values that are not listed. */
 const WITHOUT_NAME = 3
 
+/**
+ * The figures of a range that ends at `to`. Once they are complete up to there, they are of that
+ * moment, and not of each later one: so those who have them need not load them again.
+ */
+export function upTo<Figures>(
+  to: number,
+  { figures, asOf, stale }: Dated<Figures>,
+): Dated<Figures> {
+  if (Date.parse(asOf) < to) return { figures, asOf, stale }
+  return { figures, asOf: new Date(to).toISOString(), stale: false }
+}
+
 export async function spanFigures(
   source: DashboardSource,
   span: Span,
@@ -43,7 +55,8 @@ export async function spanFigures(
     read('history', () => source.history({ ...before(span), by })),
     by === 'day' ? null : read('history', () => source.history({ from, to, by: 'day' })),
   ])
-  return { span, sums, before: earlier && earlier.figures, days: days && days.figures }
+  const shown = sums && upTo(to, sums)
+  return { span, sums: shown, before: earlier && earlier.figures, days: days && days.figures }
 }
 
 /** The most viewed values of a dimension: `n`, and after them those that have no name. */
@@ -70,7 +83,7 @@ export async function list(
   })
   const named = figures.filter(({ value }) => hasName(dimension, value))
   const others = figures.filter((one) => !named.includes(one))
-  return { dimension, top: { ...top, figures: [...named.slice(0, n), ...others] } }
+  return { dimension, top: upTo(to, { ...top, figures: [...named.slice(0, n), ...others] }) }
 }
 
 function hasName(dimension: string, value: string | null): boolean {

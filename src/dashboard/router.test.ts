@@ -107,7 +107,7 @@ for (const [name, express] of expresses) {
     test('now has the figures, the visits on their way, and the ledger', async () => {
       const { get, source } = site()
       const { body, headers } = await get('/now.json').expect(200)
-      assert.equal(headers['cache-control'], 'no-store')
+      assert.equal(headers['cache-control'], 'private, no-cache')
       assert.equal(body.name, 'forum')
       assert.equal(body.time, '2026-11-22T10:40:00.000Z')
       const overview = await source.overview()
@@ -262,10 +262,46 @@ for (const [name, express] of expresses) {
       )
       assert.equal(source.asked.at(-1), 'top referrer 2')
       const { asOf, stale } = await source.overview()
-      assert.deepEqual([days.asOf, days.stale], [asOf, stale])
+      const { body: today } = await get('/history.json').expect(200)
+      assert.deepEqual([today.asOf, today.stale], [asOf, stale])
       source.staleSince = NOW - 60_000
-      const { body: old } = await get(`/top.json?dimension=referrer&${range}`).expect(200)
+      const { body: old } = await get('/top.json?dimension=referrer').expect(200)
       assert.deepEqual([old.asOf, old.stale], ['2026-11-22T10:39:00.000Z', true])
+    })
+
+    test('a range that is over is of its end: 304 to who has it, until it changes', async () => {
+      const { get, source, clock } = site({
+        authorize: (req) => req.get('x-user') !== 'bert',
+        hits: [inventedHits('threads')],
+      })
+      const over = 'range=yesterday'
+      const end = '2026-11-22T00:00:00.000Z'
+      for (const [path, isOver] of [
+        [`/figures.json?${over}`, true],
+        [`/figures.json?${over}&dimension=page`, true],
+        [`/item.json?${over}&dimension=page&value=%2F`, true],
+        [`/item.json?${over}&hits=threads&value=x`, true],
+        [`/hits.json?${over}`, true],
+        ['/history.json?from=2026-11-01&to=2026-11-22', true],
+        ['/top.json?dimension=page&from=2026-11-01&to=2026-11-22', true],
+        ['/figures.json?range=today', false],
+      ] as const) {
+        const { headers, text } = await get(path).expect(200)
+        assert.equal(headers['cache-control'], 'private, no-cache')
+        const moments = Array.from(text.matchAll(/"asOf":"([^"]+)"/g), ([, moment]) => moment)
+        assert.deepEqual([...new Set(moments)], [isOver ? end : '2026-11-22T10:46:30.000Z'], path)
+        await clock.advance(60_000)
+        source.staleSince = clock.now() - 30_000
+        const again = get(path).set('If-None-Match', headers['etag']!)
+        await again.expect(isOver ? 304 : 200)
+        await get(path).set('x-user', 'bert').set('If-None-Match', headers['etag']!).expect(403)
+        source.staleSince = undefined
+      }
+      const { headers } = await get(`/figures.json?${over}`).expect(200)
+      const top = source.top.bind(source)
+      source.top = async (dimension, range) => ({ ...(await top(dimension, range)), figures: [] })
+      const changed = get(`/figures.json?${over}`).set('If-None-Match', headers['etag']!)
+      await changed.expect(200)
     })
 
     test('figures are those of a range, each beside that of the same weekdays before', async () => {
@@ -282,7 +318,9 @@ for (const [name, express] of expresses) {
         const beforeMs = days * 86_400_000
         assert.deepEqual(span, { from: Date.parse(from), to: Date.parse(to), by, beforeMs })
         const earlier = { from: span.from - beforeMs, to: span.to - beforeMs, by }
-        assert.deepEqual(sums, await source.history(span))
+        const { asOf, ...read } = await source.history(span)
+        const isOver = range === 'yesterday'
+        assert.deepEqual(sums, { ...read, asOf: isOver ? '2026-11-22T00:00:00.000Z' : asOf })
         assert.deepEqual(before, (await source.history(earlier)).figures)
         assert.equal(whole?.length, by === 'hour' ? 1 : undefined)
         assert.deepEqual(
@@ -554,9 +592,12 @@ for (const [name, express] of expresses) {
 
     test("an error that is not the query's goes on to the site", async () => {
       const { app, source } = site()
+      const time = new Date(NOW).toISOString()
       const circular: unknown[] = []
       circular.push(circular)
-      Object.assign(source, { history: async () => circular })
+      Object.assign(source, {
+        history: async () => ({ figures: circular, asOf: time, stale: false }),
+      })
       const errors: string[] = []
       app.use((error: Error, _req: unknown, res: Response, _next: () => void) => {
         errors.push(error.name)

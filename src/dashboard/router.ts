@@ -13,7 +13,7 @@ import { type Route, router } from '../page-views/router.js'
 import { asset, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
 import { historyDownload, subjectDownload, topDownload } from './downloads.js'
-import { list, spanFigures } from './figures.js'
+import { list, spanFigures, upTo } from './figures.js'
 import { setHeaders } from './headers.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
 import { dimensionOf, historyQuery, QueryError, SUBJECT_PARAMETERS, topQuery } from './query.js'
@@ -22,7 +22,7 @@ import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { answerWithin, shared } from '../support/shared.js'
 import { redirected, refuse, sendDownload, sendFigures, sendPanel } from './sending.js'
-import type { DashboardSource, Live } from './source.js'
+import type { DashboardSource, Dated, Live } from './source.js'
 
 /** Longest wait for an answer of the source. Without one, the panel has no figures this time. */
 const TIMEOUT_MS = 10_000
@@ -126,7 +126,7 @@ export function dashboardRouter(
     const { from, to } = spanQuery(req.url ?? '/', clock.now(), []).span
     const lists = settings.hits.map(async (one) => ({
       name: one.name,
-      asOf: time(),
+      asOf: new Date(Math.min(clock.now(), to)).toISOString(),
       items: await figures('hits', () => one.top(HITS_SHOWN, { from, to })),
     }))
     sendPanel(res, await Promise.all(lists))
@@ -159,15 +159,15 @@ export function dashboardRouter(
   routes.set('/history.json', async (req, res, sees) => {
     const { query, range } = historyQuery(req.url ?? '/', clock.now())
     const subject = subjectOf(query, sees === 'totals' ? [] : source.dimensions, settings.hits)
-    const work = () =>
-      subject
-        ? subjectHistory(source, subject, range, clock.now())
-        : (source.history(range) as Promise<unknown>)
-    sendFigures(res, await figures('history', work))
+    const work = (): Promise<Dated<unknown>> =>
+      subject ? subjectHistory(source, subject, range, clock.now()) : source.history(range)
+    const read = await figures('history', work)
+    sendFigures(res, read && upTo(range.to, read))
   })
   routes.set('/top.json', async (req, res) => {
     const { dimension, ...range } = topQuery(req.url ?? '/', clock.now(), source.dimensions)
-    sendFigures(res, await figures('top', () => source.top(dimension, range)))
+    const read = await figures('top', () => source.top(dimension, range))
+    sendFigures(res, read && upTo(range.to, read))
   })
   routes.set('/history.csv', (req, res, sees) => {
     const { query, range } = historyQuery(req.url ?? '/', clock.now())

@@ -4,7 +4,15 @@ import { pipeline } from 'node:stream/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
-import { sendJson, sendText, sendUnavailable, type Tagged } from '../page-views/answers.js'
+import {
+  JSON_TYPE,
+  sendJson,
+  sendTagged,
+  sendText,
+  sendUnavailable,
+  type Tagged,
+  tagged,
+} from '../page-views/answers.js'
 import { type Received, targetOf } from '../page-views/handler.js'
 import type { Download } from './downloads.js'
 import type { Read } from './figures.js'
@@ -61,10 +69,11 @@ export function refuse(res: ServerResponse, path: string, page: Tagged): void {
   else sendJson(res, { error: 'This request may not see the dashboard' }, 403)
 }
 
+/** 304 to who has the same already, as of a range that is over. */
 export function sendPanel(res: ServerResponse, value: unknown): void {
   if (res.headersSent) return
-  setHeaders(res, 'no-store')
-  sendJson(res, value)
+  setHeaders(res, 'private, no-cache')
+  sendTagged(res, tagged(JSON.stringify(value), JSON_TYPE))
 }
 
 export function sendFigures(res: ServerResponse, value: unknown): void {

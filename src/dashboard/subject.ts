@@ -1,5 +1,5 @@
 /** What a history is of: one value of a dimension, or one item of hits. */
-import type { Read } from './figures.js'
+import { type Read, upTo } from './figures.js'
 import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
 import type { Counted, DashboardHits, DashboardSource, Dated } from './source.js'
 import { before, type Span } from './span.js'
@@ -61,5 +61,5 @@ export async function subjectFigures(
   const of = (range: { from: number; to: number }) =>
     read('history', () => subjectHistory(source, subject, { ...range, by }, now))
   const [sums, earlier] = await Promise.all([of({ from, to }), of(before(span))])
-  return { span, sums, before: earlier && earlier.figures }
+  return { span, sums: sums && upTo(to, sums), before: earlier && earlier.figures }
 }
