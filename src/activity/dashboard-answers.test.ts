@@ -51,6 +51,12 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
     assert.equal(live.asOf, overview.asOf, 'what is on its way begins where the window ends')
     assert.equal(ledger.committed, 5)
     assert.deepEqual([overview.stale, trouble], [false, null])
+    const { collectors } = await get('/operation.json')
+    assert.equal(collectors.length, 1)
+    const [{ layersWaiting, ...collector }] = collectors
+    assert(layersWaiting >= 0, `${layersWaiting} layers wait`)
+    // This process drains when it is told to, and no collector comes.
+    assert.deepEqual(collector, { isShared: false, periodSeconds: null, lastRun: null })
 
     const PATHS = ['/history.json?by=day', '/top.json?dimension=page']
     for (const path of PATHS) {

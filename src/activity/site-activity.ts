@@ -76,8 +76,6 @@ export function createActivity(options: ActivityOptions = {}): Activity {
   return new SiteActivity(activitySettings(options))
 }
 
-/** Days of the overview by the hour: 30 days of any time zone begin within them. */
-
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   readonly #settings: ActivitySettings
@@ -250,6 +248,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
       top: (dimension, query) => this.#top(dimension, query),
       ledger: () => this.ledger(),
       certificates: (days) => this.#certificates(days),
+      collectors: () => this.#engine.operations.collecting(),
       health: () => this.health(),
       advice: () => this.#engine.operations.advice(),
     }

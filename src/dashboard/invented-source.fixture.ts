@@ -150,6 +150,15 @@ export class InventedSource implements DashboardSource {
     })
   }
 
+  async collectors() {
+    this.#ask('collectors')
+    const lastRun = { secondsAgo: 2.4, rows: 1_250, ms: 31 }
+    return [
+      { isShared: true, periodSeconds: 3, layersWaiting: 1, lastRun },
+      { isShared: false, periodSeconds: null, layersWaiting: 9, lastRun: null },
+    ]
+  }
+
   health() {
     return { reasons: this.trouble === undefined ? [] : ['the database has failed for 9 s'] }
   }

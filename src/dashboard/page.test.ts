@@ -188,6 +188,12 @@ test('every panel is filled, under the strict policy', () =>
     assert.equal(await page.locator('.strip li').count(), 30)
     assert.equal(await page.locator('.strip .differs').count(), 1)
     await shows(page.locator('#health'), /This process reaches .* It differs by <b>3<\/b> rows\./s)
+    const collectors = page.locator('#health h3:text("Collectors") + ul li')
+    assert.deepEqual(await collectors.allTextContents(), [
+      'Shared cache: a collector came 2 seconds ago, and took 1,250 rows to the database in ' +
+        '31 ms. They come every 3 seconds. 1 layer waits.',
+      'Memory of one process: no collector has come yet. 9 layers wait.',
+    ])
     assert.equal(await page.locator('#grid tbody tr').first().locator('td').count(), 15)
     await shows(page.locator('#grid .watermark'), /^Watermark \d\d:\d\d:\d\d$/)
     assert.equal(await page.locator('#grid .drained').count(), 3)

@@ -124,12 +124,13 @@ for (const [name, express] of expresses) {
       const { body } = await get('/operation.json').expect(200)
       assert.deepEqual(body.live, await source.live((await source.overview()).asOf))
       assert.deepEqual(body.certificates, await source.certificates(30))
+      assert.deepEqual(body.collectors, await source.collectors())
       assert.deepEqual(body.reasons, [])
-      const asked = source.asked.length
+      source.asked.length = 0
       source.trouble = 'The database does not answer: start it.'
       const { body: again } = await get('/operation.json').expect(200)
       assert.deepEqual(again.reasons, ['the database has failed for 9 s'])
-      assert.equal(source.asked.length, asked, 'all tabs share the certificates')
+      assert.deepEqual(source.asked, ['collectors'], 'all tabs share the certificates')
     })
 
     test("'figures' see figures and nothing of the operation", async () => {

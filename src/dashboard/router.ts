@@ -119,8 +119,13 @@ export function dashboardRouter(
     })
   })
   routes.set('/operation.json', async (_req, res) => {
-    const [{ live }, certificates] = await Promise.all([now(), days()])
-    sendPanel(res, { time: time(), live, certificates, reasons: source.health().reasons })
+    const [{ live }, certificates, collectors] = await Promise.all([
+      now(),
+      days(),
+      figures('collectors', () => source.collectors(), NOW_TIMEOUT_MS),
+    ])
+    const { reasons } = source.health()
+    sendPanel(res, { time: time(), live, certificates, collectors, reasons })
   })
   routes.set('/hits.json', async (req, res) => {
     const { from, to } = spanQuery(req.url ?? '/', clock.now(), []).span

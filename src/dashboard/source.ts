@@ -21,6 +21,8 @@ export interface DashboardSource {
   ledger(): Promise<LedgerReport>
   /** Certificates of the last days, the oldest first. */
   certificates(days: number): Promise<readonly Certificate[]>
+  /** How each grid is collected, as of some seconds ago. */
+  collectors(): Promise<readonly Collector[]>
   /** Problems of this process and its servers, a sentence each. */
   health(): { readonly reasons: readonly string[] }
   /** One sentence: what is wrong with this process or its servers, and what to do. */
@@ -52,6 +54,22 @@ export interface Certificate {
   readonly balanced: boolean
   /** What differs, a sentence each. */
   readonly findings: readonly string[]
+}
+
+/** How a grid is collected. */
+export interface Collector {
+  /** Whether the grid is in a shared cache, and not in the memory of one process. */
+  readonly isShared: boolean
+  /** Interval of the runs; `null`: no collector ever came. */
+  readonly periodSeconds: number | null
+  /** Layers that have ended and are not in the database yet. */
+  readonly layersWaiting: number
+  /** `null`: there was none that succeeded. */
+  readonly lastRun: {
+    readonly secondsAgo: number
+    readonly rows: number
+    readonly ms: number
+  } | null
 }
 
 /** A range of the history of a value. */

@@ -210,6 +210,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
   await page.locator('#operation > summary').click()
   await shown('#grid .sub', /frames?, .* in \d+ layers? of 3 seconds/)
   await shown('#ledger', /The ledger balances/)
+  await shown('#health', /^Memory of one process: a collector came \d+ seconds? ago, and took \d/)
 
   await page.setViewportSize({ width: 320, height: 740 })
   const width = await page.evaluate('document.documentElement.scrollWidth')

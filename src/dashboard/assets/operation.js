@@ -1,6 +1,6 @@
 /** The operation of the site: what is asked for only while somebody looks at it. */
 import { html } from './dom.js'
-import { utcDay } from './format.js'
+import { about, counted, number, span, utcDay } from './format.js'
 import { gridPanel } from './grid.js'
 import { Panel } from './panel.js'
 import { json } from './poll.js'
@@ -16,10 +16,19 @@ import { json } from './poll.js'
  */
 
 /**
+ * @typedef {object} Collector
+ * @property {boolean} isShared
+ * @property {number | null} periodSeconds
+ * @property {number} layersWaiting
+ * @property {{ secondsAgo: number, rows: number, ms: number } | null} lastRun
+ */
+
+/**
  * @typedef {object} Answer
  * @property {string} time
  * @property {any} live
  * @property {Certificate[] | null} certificates
+ * @property {Collector[] | null} collectors
  * @property {string[]} reasons
  */
 
@@ -31,7 +40,9 @@ export function operationPanel() {
   const health = html('ul', { class: 'findings' })
   const strip = html('ol', { class: 'strip' })
   const findings = html('ul', { class: 'findings' })
-  const heading = html('h3', {}, 'Certificates of 30 days')
+  const collecting = html('ul', { class: 'findings' })
+  const ofCollectors = html('h3', {}, 'Collectors')
+  const ofDays = html('h3', {}, 'Certificates of 30 days')
   let shown = ''
 
   return async function load() {
@@ -44,14 +55,26 @@ export function operationPanel() {
       grid({ time: '', live: null })
       throw error
     }
-    const { time, live, certificates, reasons } = answer
+    const { time, live, certificates, collectors, reasons } = answer
     grid({ time, live })
-    if (!certificates) return panel.missing()
+    if (!certificates || !collectors) return panel.missing()
+    showCollectors(collectors)
     // What is read there stays, as long as nothing changes.
     const key = JSON.stringify([certificates, reasons])
     if (key !== shown) draw(certificates, reasons)
     shown = key
-    panel.show([health, heading, strip, findings], { asOf: time })
+    const parts = [health, ofCollectors, collecting, ofDays, strip, findings]
+    panel.show(parts, { asOf: time })
+  }
+
+  /** @param {readonly Collector[]} collectors */
+  function showCollectors(collectors) {
+    const texts = collectors.length > 0 ? collectors.map(collectorText) : ['No process counts yet.']
+    while (collecting.childElementCount > texts.length) collecting.lastElementChild?.remove()
+    texts.forEach((text, at) => {
+      const line = collecting.children[at] ?? collecting.appendChild(html('li'))
+      if (line.textContent !== text) line.textContent = text
+    })
   }
 
   /**
@@ -69,6 +92,19 @@ export function operationPanel() {
     )
     if (findings.childElementCount === 0) findings.append(sentenceOf('No day differs.'))
   }
+}
+
+/** @param {Collector} collector */
+function collectorText({ isShared, periodSeconds, layersWaiting, lastRun }) {
+  const of = isShared ? 'Shared cache' : 'Memory of one process'
+  const waiting = `${counted(layersWaiting, 'layer')} ${layersWaiting === 1 ? 'waits' : 'wait'}.`
+  if (!lastRun) return `${of}: no collector has come yet. ${waiting}`
+  const { secondsAgo, rows, ms } = lastRun
+  const period = periodSeconds === null ? '' : ` They come every ${span(periodSeconds)}.`
+  return (
+    `${of}: a collector came ${about(secondsAgo)} ago, and took ${counted(rows, 'row')} to the ` +
+    `database in ${number(ms)} ms.${period} ${waiting}`
+  )
 }
 
 /** @param {string} text */

@@ -8,6 +8,7 @@ import type { ClockWatch } from '../clock-watch.js'
 import type { GridSettings } from '../grid-options.js'
 import type { GridRecord } from '../ledger/grid-record.js'
 import type { WriterFigures } from '../writer/writer.js'
+import { DAY_MS } from '../../support/clock.js'
 import { adviceOf } from './advice.js'
 import { CLOSED, type Health, lagTroubles, troublesOf, type Vitals } from './health.js'
 import { lagMsOf, NAME_METRICS, nameReadings, PROCESS_METRICS, processReadings } from './metrics.js'
@@ -22,6 +23,25 @@ import type { DrainTurns } from '../collector/drain-turns.js'
 /** Key of the state of the name, and seconds for which one reading of it serves all processes. */
 const STATE = 'state'
 const STATE_TTL_SECONDS = 10
+
+/** Grids of one answer of `collecting()`. */
+const MAX_COLLECTING = 5
+
+/** How a grid is collected. */
+export interface Collecting {
+  /** Whether the grid is in a shared cache, and not in the memory of one process. */
+  readonly isShared: boolean
+  /** Period of the collectors; `null`: none ever came. */
+  readonly periodSeconds: number | null
+  /** Layers that have ended and are not drained. */
+  readonly layersWaiting: number
+  /** The last run that succeeded, with the rows that it committed; `null`: there was none. */
+  readonly lastRun: {
+    readonly secondsAgo: number
+    readonly rows: number
+    readonly ms: number
+  } | null
+}
 
 /** Greatest age of figures that a collector is judged by. */
 const STALE_MS = 60_000
@@ -118,6 +138,32 @@ export class Operations {
     const lagMs = this.#lagMs(await this.#state.get())
     if (lagMs === undefined) return ['how far collecting lags is not known: SQL does not answer']
     return lagTroubles({ lagMs, directSeconds: this.#parts.settings.directSeconds })
+  }
+
+  /**
+   * Returns how the grids are collected, that of this process among them; a grid that no process
+   * has used for a day is left out.
+   *
+   * @throws Error if SQL has never answered
+   */
+  async collecting(): Promise<readonly Collecting[]> {
+    const known = await this.#state.get()
+    if (!known) throw new Error('SQL has not answered yet')
+    const { readAt, grids } = known.figures
+    const ageMs = ageOf(known, this.#parts.environment.clock.elapsed())
+    return grids
+      .filter(({ usedAt }) => readAt - usedAt < DAY_MS)
+      .slice(0, MAX_COLLECTING)
+      .map(({ privateTo, periodSeconds, layersWaiting, run }) => ({
+        isShared: privateTo === null,
+        periodSeconds,
+        layersWaiting,
+        lastRun: run && {
+          secondsAgo: Math.max(0, readAt + ageMs - run.at) / 1_000,
+          rows: run.rows,
+          ms: run.ms,
+        },
+      }))
   }
 
   #vitals(): Vitals {
