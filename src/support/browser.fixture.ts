@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
 import type { Page } from 'playwright-core'
 
 /** All that the browser complains of from now on: errors, and what a policy has blocked. */
@@ -8,4 +10,16 @@ export function complaintsOf(page: Page): string[] {
   })
   page.on('pageerror', (error) => complaints.push(String(error)))
   return complaints
+}
+
+/** The axe-core script, which every page gets that is looked at. */
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+/** What makes the page hard to use for some people, by axe-core: rules, and where it breaks them. */
+export async function violationsOf(page: Page): Promise<string[]> {
+  await page.evaluate(`window.axe || (() => { ${AXE} })()`)
+  return (await page.evaluate(
+    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+      violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target).join(' ')))`,
+  )) as string[]
 }

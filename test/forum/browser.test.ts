@@ -7,6 +7,7 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { Browser, Page, Response } from 'playwright-core'
+import { violationsOf } from '../../src/support/browser.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { startBrowser } from '../servers/browser.js'
 import { startForum, type Forum } from './forum.js'
@@ -91,6 +92,13 @@ async function answerOf(text: string, figures: readonly unknown[]): Promise<void
   await eventually(`"${text}" is among the answers`, () => figures.some(fits))
 }
 
+async function fitsOnPhone(page: Page): Promise<void> {
+  await page.setViewportSize({ width: 320, height: 740 })
+  const width = await page.evaluate('document.documentElement.scrollWidth')
+  assert.equal(width, 320, 'nothing is wider than a phone')
+  assert.deepEqual(await violationsOf(page), [])
+}
+
 test('the widget shows both figures in the top-right corner, and refreshes itself', async () => {
   const { page, complaints, figures } = await open('/')
   const widget = page.locator('site-activity')
@@ -163,6 +171,10 @@ test('a reply is posted, is shown, and is text whatever is in it', async () => {
   assert.equal(await post.locator('strong').textContent(), '<b>Anna</b>')
   assert.equal(await post.locator('p:not(.byline)').textContent(), text)
   assert.doesNotMatch(await page.title(), /taken/)
+  await fitsOnPhone(page)
+  await page.goto(forum.origin)
+  await page.locator('site-activity [part~=number]').first().waitFor()
+  await fitsOnPhone(page)
   assert.deepEqual(complaints, [])
   await page.close()
 })
@@ -212,9 +224,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
   await shown('#ledger', /The ledger balances/)
   await shown('#health', /^Memory of one process: a collector came \d+ seconds? ago, and took \d/)
 
-  await page.setViewportSize({ width: 320, height: 740 })
-  const width = await page.evaluate('document.documentElement.scrollWidth')
-  assert.equal(width, 320, 'nothing is wider than a phone')
+  await fitsOnPhone(page)
   assert.deepEqual(complaints, [])
   await page.close()
 })

@@ -15,6 +15,7 @@ import { SiteActivity } from '../../src/activity/site-activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { systemClock } from '../../src/support/clock.js'
 import { systemEnvironment } from '../../src/support/environment.js'
+import { violationsOf } from '../../src/support/browser.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { startBrowser } from '../servers/browser.js'
 import { startMariadb } from '../servers/mariadb.js'
@@ -219,6 +220,7 @@ async function take(page: Page, name: string): Promise<void> {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 })
+      assert.deepEqual(await violationsOf(page), [], `${name}, ${colorScheme}, ${width}`)
       const path = join(folder!, `${name}-${colorScheme}-${width}.png`)
       await page.screenshot({ path, fullPage: true })
     }

@@ -23,6 +23,8 @@ const WIDTH = 10
 const HEIGHT = 100
 const GAP = 2
 const INSET = 1.6
+/** Most labels of the axis. */
+const LABELS = 7
 const BEFORE = 'Page views before'
 /** Round maxima among units, tens, and hundreds and more. */
 const STEPS = [
@@ -160,7 +162,7 @@ export function chart({ title, series, small = false }) {
     beforeName.hidden = !bars.some(({ before }) => typeof before === 'number')
     top.textContent = shortNumber(highest)
     middle.textContent = highest > 1 ? shortNumber(highest / 2) : ''
-    axis.replaceChildren(...labelled(bars).map((text) => html('span', {}, text)))
+    axis.replaceChildren(...labelled(bars))
     rows.update()
     choose(chosen)
   }
@@ -208,14 +210,21 @@ function pathOf(bars, highest) {
 /** @param {number | null | undefined} value */
 const written = (value) => (value === undefined ? '' : value === null ? 'not known' : number(value))
 
-/** The labels of a few bars, evenly spaced. @param {readonly Bar[]} bars */
+/**
+ * The axis: each bar has its label below it, or each of several bars that of the first one.
+ *
+ * @param {readonly Bar[]} bars
+ */
 function labelled(bars) {
-  if (bars.length === 0) return []
-  const count = Math.min(5, bars.length)
-  return Array.from(
-    { length: count },
-    (_, at) => bars[Math.round((at * (bars.length - 1)) / Math.max(1, count - 1))]?.short ?? '',
-  )
+  const step = Math.max(1, Math.ceil(bars.length / LABELS))
+  return bars.flatMap(({ short }, at) => {
+    if (at % step !== 0) return []
+    const width = Math.min(step, bars.length - at)
+    const text = width < step / 2 ? '' : short
+    const label = html('span', { class: step > 1 ? 'first' : undefined }, text)
+    label.style.flexGrow = String(width)
+    return [label]
+  })
 }
 
 /**
