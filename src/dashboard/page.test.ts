@@ -38,6 +38,8 @@ interface Scene {
   readonly complaints: string[]
   /** All that has arrived. */
   readonly responses: readonly Response[]
+  /** What the server has sent: the query of a request, and the status. */
+  readonly sent: readonly (readonly [url: string, status: number])[]
   /** Whether requests are authorized. */
   allowed: boolean | 'figures'
   /** What the site's own login answers to those who are not signed in; `undefined`: they are. */
@@ -61,6 +63,11 @@ async function onStage(
   for (const question of failing) source.failing.add(question)
   const logger = new BurstLogger(keptLog(), clock.elapsed)
   const app = express()
+  const sent: [string, number][] = []
+  app.use((req, res, next) => {
+    res.once('finish', () => sent.push([req.originalUrl, res.statusCode]))
+    next()
+  })
   app.use((req, res, next) => {
     if (scene.login === undefined) next()
     else if (req.path === '/login') res.send('<h1>Sign in</h1>')
@@ -92,6 +99,7 @@ async function onStage(
     source,
     complaints: complaintsOf(page),
     responses,
+    sent,
     allowed: true,
     login: undefined,
   }
@@ -593,8 +601,8 @@ test('the line at the top says what is wrong, in words that stay while it is wro
     )
   }))
 
-test('the first view is one round of requests, and less than 60 kB', () =>
-  onStage({}, async ({ page, responses }) => {
+test('the first view is one round of requests, and less than 60 kB; then it is 304', () =>
+  onStage({}, async ({ page, responses, sent }) => {
     await filled(page)
     await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,300$/)
     const arrived = responses.filter((response) => response.status() === 200)
@@ -603,6 +611,14 @@ test('the first view is one round of requests, and less than 60 kB', () =>
     const sizes = await Promise.all(arrived.map(async (one) => (await one.body()).length))
     const bytes = sizes.reduce((sum, size) => sum + size, 0)
     assert(bytes > 40_000 && bytes < 60_000, `${bytes} bytes`)
+
+    await page.getByLabel('Yesterday').check()
+    await pass(page, 150, 5)
+    for (const what of ['figures', 'hits']) {
+      const url = `/admin/activity/${what}.json?range=yesterday`
+      const statuses = sent.filter(([of]) => of === url).map(([, status]) => status)
+      assert.deepEqual(statuses.slice(0, 3), [200, 304, 304], url)
+    }
   }))
 
 test('those who see figures see nothing of the operation, the public only totals', () =>
@@ -670,7 +686,8 @@ test('an hour open: it asks once in 5 s, and needs no more memory', () =>
     const devtools = await page.context().newCDPSession(page)
     const counts = async () => {
       await devtools.send('HeapProfiler.collectGarbage')
-      return devtools.send('Memory.getDOMCounters')
+      const { usedSize } = await devtools.send('Runtime.getHeapUsage')
+      return { ...(await devtools.send('Memory.getDOMCounters')), usedSize }
     }
     const first = await counts()
     // One refresh of all panels a minute.
@@ -680,10 +697,13 @@ test('an hour open: it asks once in 5 s, and needs no more memory', () =>
     )
     assert(reads >= 50 * 5 * 2, `${reads} lists were read in an hour`)
     // What was drawn last may be held until the next time.
-    await eventually('no more nodes and listeners than an hour before', async () => {
+    await eventually('no more memory, nodes and listeners than an hour before', async () => {
       await pass(page, 60, 60)
       const last = await counts()
-      return last.nodes - first.nodes < 60 && last.jsEventListeners - first.jsEventListeners < 10
+      const [nodes, listeners, bytes] = (['nodes', 'jsEventListeners', 'usedSize'] as const).map(
+        (one) => last[one] - first[one],
+      ) as [number, number, number]
+      return nodes < 60 && listeners < 10 && bytes < 250_000
     })
   }))
 
