@@ -14,7 +14,7 @@
  * @typedef {Partial<Figures> | null | undefined} Answer what the endpoint has said, if it has
  * @typedef {{ text: string, hour: string, minute: string, second: string,
  *   before: (window: string, time: string) => string }} Words
- * @typedef {{ tag: string, words: Words, ours: Intl.PluralRules, theirs: Intl.PluralRules,
+ * @typedef {{ tag: string, own: boolean, language: string, words: Words, plurals: Intl.PluralRules,
  *   numbers: Intl.NumberFormat, times: Intl.DateTimeFormat }} Speaker
  */
 ;(() => {
@@ -138,22 +138,27 @@
   const FORMS = ['one', 'other', 'many']
 
   /**
-   * What formats in a language: its numbers and times, and our words of it or the English ones.
+   * What formats in a language: its numbers and times, and our words of it or the English ones. Our
+   * words are in the Latin script, and so are their digits; the site's own words have the language's.
    *
    * @param {string} tag
+   * @param {boolean} own whether the words are the site's own
    * @returns {Speaker}
    */
-  function speaker(tag) {
+  function speaker(tag, own) {
     const locale = localeOf(tag)
     const base = locale.split('-')[0]
     const language = isOurs(base) ? base : 'en'
+    const digits = own ? {} : { numberingSystem: 'latn' }
     return {
       tag,
+      own,
+      language,
       words: WORDS[language],
-      ours: new Intl.PluralRules(language),
-      theirs: new Intl.PluralRules(locale),
-      numbers: new Intl.NumberFormat(locale),
+      plurals: new Intl.PluralRules(own ? locale : language),
+      numbers: new Intl.NumberFormat(locale, digits),
       times: new Intl.DateTimeFormat(locale, {
+        ...digits,
         hour: '2-digit',
         minute: '2-digit',
         hourCycle: 'h23',
@@ -260,6 +265,8 @@
       super()
       const root = this.attachShadow({ mode: 'open' })
       root.adoptedStyleSheets = [sheet]
+      // The words run in their own direction, whatever that of the page is.
+      this.#line.dir = 'auto'
       this.#status.role = 'status'
       this.#status.ariaLive = 'polite'
       root.append(this.#before, this.#line, this.#status)
@@ -351,8 +358,9 @@
       if (!figures) return
       const stale = !this.#good || figures.stale === true
       this.#line.part.toggle('stale', stale)
-      const tag = languageOf(this)
-      if (this.#speaker?.tag !== tag) this.#speaker = speaker(tag)
+      const [tag, own] = [languageOf(this), this.hasAttribute('text')]
+      if (this.#speaker?.tag !== tag || this.#speaker.own !== own) this.#speaker = speaker(tag, own)
+      this.#line.lang = own ? tag : this.#speaker.language
       const pieces = this.#pieces(this.#speaker, figures, stale)
       this.#before.remove()
       this.#line.replaceChildren(...pieces)
@@ -362,13 +370,12 @@
 
     /** @param {Speaker} speaker @param {Figures} figures @param {boolean} stale */
     #pieces(speaker, figures, stale) {
-      const { words, numbers, times, ours, theirs } = speaker
-      const own = this.getAttribute('text')
+      const { words, numbers, times, plurals } = speaker
       const at = new Date(figures.asOf)
       const time = Number.isNaN(at.getTime()) ? '' : times.format(at)
       const pieces = []
       let timed = false
-      let rest = own ?? words.text
+      let rest = this.getAttribute('text') ?? words.text
       for (
         let found;
         (found = PLACE.exec(rest));
@@ -379,18 +386,31 @@
         if (name === 'visitors' || name === 'pageViews') {
           const count = figures[name]
           pieces.push(part('span', 'number', numbers.format(count)))
-          const rules = own === null ? ours : theirs
-          if (forms !== undefined) pieces.push(` ${formOf(forms.split('|'), rules, count)}`)
+          if (forms !== undefined) pieces.push(` ${formOf(forms.split('|'), plurals, count)}`)
         } else if (name === 'window' || name === 'time') {
           timed = true
           pieces.push(
-            name === 'time' ? time : windowOf(speaker, figures.windowSeconds, stale ? time : ''),
+            name === 'time'
+              ? time
+              : this.#window(speaker, figures.windowSeconds, stale ? time : ''),
           )
         } else pieces.push(whole)
       }
       pieces.push(rest)
       if (stale && !timed && time) pieces.push(` (${time})`)
       return pieces
+    }
+
+    /**
+     * The window, in its own direction: within Arabic words it may be English.
+     *
+     * @param {Speaker} speaker @param {number} seconds @param {string} time
+     */
+    #window(speaker, seconds, time) {
+      const window = document.createElement('bdi')
+      window.lang = speaker.language
+      window.append(windowOf(speaker, seconds, time))
+      return window
     }
 
     /** Speaks of a change; the figures that came with the page are read with the page. */

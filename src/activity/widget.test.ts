@@ -300,6 +300,12 @@ const LANGUAGES: [lang: string, many: string, one: string, old: string][] = [
     '0 visitors, 2 page views in the 90 seconds before TIME',
   ],
   [
+    'fa',
+    '2 visitors, 12,345 page views in the last 10 minutes',
+    '1 visitor, 1 page view in the last hour',
+    '0 visitors, 2 page views in the 90 seconds before TIME',
+  ],
+  [
     'no language at all',
     '2 visitors, 12,345 page views in the last 10 minutes',
     '1 visitor, 1 page view in the last hour',
@@ -350,6 +356,7 @@ test("the element takes words of the site's own, with forms for each number", ()
       ['en', '{pageViews} views, {visitors} people {window}', 'VIEWS in the last 10 minutes'],
       ['en', 'as of {time}: {pageViews}', `as of ${time}: 345`],
       ['en', '<b>{visitors}</b> {else} {', '<b>12</b> {else} {'],
+      ['fa', '{visitors} نفر {window}', '۱۲ نفر in the last ۱۰ minutes'],
       ['pl', '{visitors|one: gość|few: goście|many: gości|other: gościa}', '12 gości'],
       ['en', '', ''],
     ] as const) {
@@ -362,6 +369,42 @@ test("the element takes words of the site's own, with forms for each number", ()
     await pass(scene, 40)
     await shows(scene, /^1 /)
     assert.equal(await scene.text(), `1 reader now (${time})`, 'old figures have their time')
+    assert.deepEqual(scene.complaints, [])
+  }))
+
+test('its words run in their own direction on a page that runs from right to left', () =>
+  onStage('<main dir="rtl" lang="fa"><site-activity></site-activity></main>', async (scene) => {
+    await shows(scene, /page views/)
+    /** Where these words stand in the line, from left to right. */
+    const order = async (...words: string[]) => {
+      const left = await scene.page.evaluate(`{
+        const line = ${element}.shadowRoot.querySelector('[part~=figures]')
+        const walker = document.createTreeWalker(line, NodeFilter.SHOW_TEXT)
+        const places = {}
+        while (walker.nextNode()) {
+          for (const word of ${JSON.stringify(words)}) {
+            const at = walker.currentNode.data.indexOf(word)
+            if (at < 0) continue
+            const range = document.createRange()
+            range.setStart(walker.currentNode, at)
+            range.setEnd(walker.currentNode, at + word.length)
+            places[word] = range.getBoundingClientRect().left
+          }
+        }
+        places
+      }`)
+      const places = left as Record<string, number>
+      assert.deepEqual(Object.keys(places).sort(), words.toSorted())
+      return words.toSorted((one, other) => places[one]! - places[other]!)
+    }
+    const words = ['12', 'visitors', '345', 'page views', 'in the last 10 minutes']
+    assert.deepEqual(await order(...words), words)
+    await setAttribute(scene, 'text', '{visitors} نفر {window}')
+    assert.deepEqual(await order('۱۲', 'نفر', 'in the last ۱۰ minutes'), [
+      'in the last ۱۰ minutes',
+      'نفر',
+      '۱۲',
+    ])
     assert.deepEqual(scene.complaints, [])
   }))
 

@@ -423,6 +423,28 @@ test("hours are in the viewer's zone and language, and days in UTC", () =>
     { query: '/?range=today' },
   ))
 
+test('digits are of one script, and dates from right to left stay apart in a sentence', () =>
+  onStage({ locale: 'fa-IR' }, async ({ page, complaints }) => {
+    await filled(page)
+    await page.locator('#operation > summary').click()
+    await shows(page.locator('#ledger'), /The ledger balances/)
+    await card(page, 'page').getByRole('link', { name: '/search' }).click()
+    await shows(
+      page.locator('#item .sum'),
+      /^At least [\d,]+ views, .*% against \u2068.*\u2069 up to/,
+    )
+    for (const table of await page.locator('summary:has-text("Table:")').all()) await table.click()
+    const text = (await page.locator('body').textContent()) ?? ''
+    assert.deepEqual(text.match(/(?![0-9])\p{Nd}/gu), null)
+    assert.match(text, /\p{Script=Arabic}/u)
+    const sentences = await page.locator('p, li, h2').allTextContents()
+    for (const sentence of sentences) {
+      const rest = sentence.replace(/\u2068.*?\u2069/g, '')
+      assert.doesNotMatch(rest, /\p{Script=Arabic}/u)
+    }
+    assert.deepEqual(complaints, [])
+  }))
+
 test('all can be done with the keyboard', () =>
   onStage({}, async ({ page, complaints }) => {
     await filled(page)
@@ -484,8 +506,14 @@ test('it fits on a phone, and runs from right to left', () =>
       }
       if (width === 320) assert.deepEqual(await violationsOf(page), [])
     }
-    const switches = page.locator('main summary[aria-label]')
-    const names = await switches.evaluateAll((all) => all.map((one) => one.ariaLabel))
+    await page.setViewportSize(PHONE)
+    const long = card(page, 'page').getByRole('link', { name: 'bicycle' })
+    const [{ x, width, height }, name] = [(await long.boundingBox())!, await long.textContent()]
+    assert(x >= 0 && x + width <= PHONE.width && height > 40, 'a long name is in several lines')
+    assert.equal(name, await long.locator('bdi').getAttribute('title'), 'and is not cut')
+    await page.setViewportSize(DESKTOP)
+    const names = await page.locator('main summary').allTextContents()
+    assert.equal(names.length, 3)
     assert.equal(new Set(names).size, names.length, 'no two switches have one name')
     for (const table of await page.locator('table').all()) {
       assert.equal(await table.locator('caption').count(), 1, 'each table has a name')

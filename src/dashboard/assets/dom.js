@@ -111,7 +111,7 @@ export function foldedTable(name, make) {
   const element = html(
     'details',
     {},
-    html('summary', { 'aria-label': `Table: ${name}` }, 'Table'),
+    html('summary', {}, html('span', {}, `Table: ${name}`)),
     holder,
   )
   const update = () => {

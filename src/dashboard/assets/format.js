@@ -1,44 +1,39 @@
-/** Numbers and times in the browser's language, and in the viewer's time zone. */
+/**
+ * Numbers and times in the browser's language, and in the viewer's time zone. The words beside them
+ * are English, so all digits are Latin, and a date that runs from right to left is kept apart.
+ */
 
 /** @type {readonly string[] | undefined} */
 const languages = globalThis.navigator?.languages
 const locale = languages?.length ? [...languages] : undefined
 
-const numbers = new Intl.NumberFormat(locale)
-const shortNumbers = new Intl.NumberFormat(locale, { notation: 'compact' })
-const tenths = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 })
-const percents = new Intl.NumberFormat(locale, { style: 'percent' })
-const changes = new Intl.NumberFormat(locale, { style: 'percent', signDisplay: 'exceptZero' })
-const ranges = new Intl.DateTimeFormat(locale, {
-  day: 'numeric',
-  month: 'long',
-  year: 'numeric',
-  timeZone: 'UTC',
-})
-const times = new Intl.DateTimeFormat(locale, { timeStyle: 'medium' })
-const dates = new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium' })
-const minutes = new Intl.DateTimeFormat(locale, { hour: '2-digit', minute: '2-digit' })
-const hours = new Intl.DateTimeFormat(locale, {
-  weekday: 'short',
-  hour: '2-digit',
-  minute: '2-digit',
-})
-const utcDays = new Intl.DateTimeFormat(locale, {
-  weekday: 'short',
-  day: 'numeric',
-  month: 'short',
-  timeZone: 'UTC',
-})
-const shortUtcDays = new Intl.DateTimeFormat(locale, {
-  day: 'numeric',
-  month: 'numeric',
-  timeZone: 'UTC',
-})
+/** @param {Intl.NumberFormatOptions} options */
+const numbersWith = (options) =>
+  new Intl.NumberFormat(locale, { numberingSystem: 'latn', ...options })
+/** @param {Intl.DateTimeFormatOptions} options */
+const timesWith = (options) =>
+  new Intl.DateTimeFormat(locale, { numberingSystem: 'latn', ...options })
+
+const numbers = numbersWith({})
+const shortNumbers = numbersWith({ notation: 'compact' })
+const tenths = numbersWith({ maximumFractionDigits: 1 })
+const percents = numbersWith({ style: 'percent' })
+const changes = numbersWith({ style: 'percent', signDisplay: 'exceptZero' })
+const ranges = timesWith({ day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
+const times = timesWith({ timeStyle: 'medium' })
+const dates = timesWith({ dateStyle: 'medium', timeStyle: 'medium' })
+const minutes = timesWith({ hour: '2-digit', minute: '2-digit' })
+const hours = timesWith({ weekday: 'short', hour: '2-digit', minute: '2-digit' })
+const utcDays = timesWith({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
+const shortUtcDays = timesWith({ day: 'numeric', month: 'numeric', timeZone: 'UTC' })
+
+/** From right to left, within a sentence from left to right. @param {string} text */
+const apart = (text) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text)
 
 /** @param {number} value */
 export const number = (value) => numbers.format(value)
 /** `12K`. @param {number} value */
-export const shortNumber = (value) => shortNumbers.format(value)
+export const shortNumber = (value) => apart(shortNumbers.format(value))
 /** @param {number} share */
 export const percent = (share) => percents.format(share)
 
@@ -54,21 +49,22 @@ export function change(now, then) {
 }
 
 /** UTC days up to, without, `to`. @param {number} from @param {number} to */
-export const dayRange = (from, to) => ranges.formatRange(from, Math.max(from, to - 1))
+export const dayRange = (from, to) => apart(ranges.formatRange(from, Math.max(from, to - 1)))
 
 /** With seconds. @param {number | Date} time */
-export const timeOfDay = (time) => times.format(time)
+export const timeOfDay = (time) => apart(times.format(time))
 /** With seconds, and the date unless it is today's. @param {number} time */
-export const moment = (time) =>
-  (new Date(time).toDateString() === new Date().toDateString() ? times : dates).format(time)
+export const moment = (time) => apart((isToday(time) ? times : dates).format(time))
+/** @param {number} time */
+const isToday = (time) => new Date(time).toDateString() === new Date().toDateString()
 /** @param {number | Date} time */
-export const minuteOfDay = (time) => minutes.format(time)
+export const minuteOfDay = (time) => apart(minutes.format(time))
 /** With the day of the week. @param {number | Date} time */
-export const hourOfWeek = (time) => hours.format(time)
+export const hourOfWeek = (time) => apart(hours.format(time))
 /** @param {number | Date} time */
-export const utcDay = (time) => utcDays.format(time)
+export const utcDay = (time) => apart(utcDays.format(time))
 /** @param {number | Date} time */
-export const shortUtcDay = (time) => shortUtcDays.format(time)
+export const shortUtcDay = (time) => apart(shortUtcDays.format(time))
 
 /** The name of the viewer's time zone. */
 export const timeZone = new Intl.DateTimeFormat(locale).resolvedOptions().timeZone

@@ -3,7 +3,7 @@ import { byId } from './dom.js'
 import { about, counted } from './format.js'
 
 export function sentence() {
-  const summary = /** @type {HTMLElement} */ (byId('operation').querySelector('summary'))
+  const summary = /** @type {HTMLElement} */ (byId('operation').querySelector('summary > span'))
 
   /** @param {import('./now.js').Answer} answer */
   return function update({ time, overview, ledger }) {
