@@ -5,6 +5,8 @@ import { packageFile } from '../support/package-file.js'
 
 const FOLDER = 'dashboard/assets'
 const PAGE = 'page.html'
+/** What a request may see: all, all but the operation, or totals. */
+export type Sees = 'allowed' | 'figures' | 'totals'
 
 /** Content types by file ending. Files with other endings are not served. */
 const TYPES: Readonly<Record<string, string>> = {
@@ -14,16 +16,23 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
+/** The part of the page that only those have who may see all. */
+const OPERATION = /^ *<details id="operation">[^]*?<\/details>\n/m
+
 /** Comments that have their lines to themselves: more than a quarter of all. */
 const COMMENTS = /^ *\/\*[^]*?\*\/\n/gm
 
-/** Files of the page, by the path below the mount point. */
+/** The page for those who see so much. */
+export function pageOf(sees: Sees): Tagged {
+  const { body, type } = asset(PAGE)
+  const marked = body.replace('<main id="main">', `<main id="main" data-sees="${sees}">`)
+  return tagged(sees === 'allowed' ? marked : marked.replace(OPERATION, ''), type)
+}
+
+/** Files beside the page, by the path below the mount point. */
 export function servedAssets(): ReadonlyMap<string, Tagged> {
   const files = readdirSync(packageFile(FOLDER)).filter((file) => /\.(?:css|js|svg)$/.test(file))
-  return new Map([
-    ['/', asset(PAGE)],
-    ...files.map((file): [string, Tagged] => [`/${file}`, asset(file)]),
-  ])
+  return new Map(files.map((file): [string, Tagged] => [`/${file}`, asset(file)]))
 }
 
 /** A file beside the page. */

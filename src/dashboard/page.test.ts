@@ -152,6 +152,20 @@ async function sideways(page: Page): Promise<number> {
   )) as number
 }
 
+/** The page and its data have nothing of the operation. Returns the data. */
+async function noOperation(page: Page, responses: readonly Response[]): Promise<string> {
+  assert.equal(await page.locator('#operation').count(), 0)
+  const of = responses.filter((one) => one.url().includes('.json') && one.status() === 200)
+  const answers = (await Promise.all(of.map((one) => one.text()))).join('\n')
+  assert(of.length >= 3)
+  const words = /operation|ledger(?!":null)|outstanding|quarantine|certificate|collector|cells/i
+  const [first] = responses.filter((one) => one.request().resourceType() === 'document').slice(-1)
+  for (const text of [answers, await first!.text(), await page.content()]) {
+    assert.doesNotMatch(text, words)
+  }
+  return answers
+}
+
 const history = (page: Page): Locator => page.locator('#history')
 const card = (page: Page, dimension: string): Locator =>
   page.locator(`[data-dimension=${dimension}]`)
@@ -655,9 +669,11 @@ test('those who see figures see nothing of the operation, the public only totals
     await filled(page)
     assert(await page.locator('#operation').isVisible())
     scene.allowed = 'figures'
+    let before = responses.length
     await page.reload()
     await filled(page)
-    assert.equal(await page.locator('#operation').isVisible(), false)
+    await pass(page, 10)
+    await noOperation(page, responses.slice(before))
     assert(await page.locator('#tops').isVisible())
     const fills = await page.evaluate(
       `['0', '1'].map((at) => getComputedStyle(document.querySelector('rect.series-' + at)).fill)`,
@@ -665,13 +681,16 @@ test('those who see figures see nothing of the operation, the public only totals
     assert.equal(new Set(fills as string[]).size, 2, 'both bars can be seen in forced colours')
     assert.deepEqual(await violationsOf(page), [])
 
-    const before = responses.length
-    await page.goto(new URL('/shared', page.url()).href)
+    before = responses.length
+    await page.goto(new URL('/shared?dimension=page&value=%2Fsearch', page.url()).href)
     await shows(page.locator('#now .figure').nth(1), /^1,345 page views$/)
     await shows(history(page).locator('.sum'), /^[\d,]+ page views/)
-    for (const hidden of ['#operation', '#tops', '#hits', '#item', '.tail']) {
+    for (const hidden of ['#tops', '#hits', '#item', '.tail']) {
       assert.equal(await page.locator(hidden).isVisible(), false, hidden)
     }
+    await pass(page, 70)
+    const answers = await noOperation(page, responses.slice(before))
+    assert.doesNotMatch(answers, /search|news\.example|Germany|"DE"|threads-1/)
     assert.deepEqual(
       [...new Set(responses.slice(before).map((response) => response.status()))],
       [302, 200],

@@ -10,7 +10,7 @@ import { sendJson, sendTagged } from '../page-views/answers.js'
 import type { Request } from '../page-views/express.js'
 import type { Handler, Received } from '../page-views/handler.js'
 import { type Route, router } from '../page-views/router.js'
-import { asset, servedAssets } from './assets.js'
+import { asset, pageOf, type Sees, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
 import { historyDownload, subjectDownload, topDownload } from './downloads.js'
 import { list, spanFigures, upTo } from './figures.js'
@@ -37,8 +37,6 @@ const HITS_SHOWN = 100
 /** Values of each dimension that the page begins with. */
 const LISTED = 10
 
-/** What a request may see: all, all but the operation, or totals. */
-type Sees = 'allowed' | 'figures' | 'totals'
 type Panel = (req: Received, res: ServerResponse, sees: Sees) => void | Promise<void>
 const OPERATION = ['/operation.json']
 const HIDDEN: Readonly<Record<Sees, readonly string[]>> = {
@@ -97,9 +95,14 @@ export function dashboardRouter(
   )
 
   const routes = new Map<string, Panel>()
+  const pages = { allowed: pageOf('allowed'), figures: pageOf('figures'), totals: pageOf('totals') }
+  routes.set('/', (req, res, sees) => {
+    if (redirected(req, res)) return
+    setHeaders(res, 'private, no-cache')
+    sendTagged(res, pages[sees])
+  })
   for (const [path, file] of servedAssets()) {
-    routes.set(path, (req, res) => {
-      if (path === '/' && redirected(req, res)) return
+    routes.set(path, (_req, res) => {
       setHeaders(res, 'private, no-cache')
       sendTagged(res, file)
     })

@@ -11,8 +11,10 @@ import { sentence } from './sentence.js'
 const NOW_MS = 5_000
 const FIGURES_MS = 60_000
 
+/** Only those have it who may see it. */
+const operation = /** @type {HTMLDetailsElement | null} */ (document.getElementById('operation'))
 /** Panels that the same answer fills, so that their figures are of one moment. */
-const panels = [nowPanel(), sentence()]
+const panels = [nowPanel(), ...(operation ? [sentence(operation)] : [])]
 const [past, one, lists, items] = [historyPanel(), itemPanel(), listsPanel(), hitsPanel()]
 
 /** @type {import('./now.js').Answer} */
@@ -38,14 +40,16 @@ const figures = poll(FIGURES_MS, () =>
   }),
 )
 const ofItem = poll(FIGURES_MS, async () => {
-  if (item()['value'] === undefined) return
+  if (item()['value'] === undefined || byId('main').dataset['sees'] === 'totals') return
   await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
 })
 const hits = poll(FIGURES_MS, () =>
   ofChoice(() => `hits.json?${query(range())}`, items, items.show),
 )
-const operation = poll(NOW_MS, loadOperation)
-byId('operation').addEventListener('toggle', operation.again)
+if (operation) {
+  const { again } = poll(NOW_MS, () => loadOperation(operation))
+  operation.addEventListener('toggle', again)
+}
 let shownRange = JSON.stringify(range())
 onChange(() => {
   one.begin()
@@ -60,9 +64,9 @@ onChange(() => {
 /** @type {(() => Promise<void>) | undefined} */
 let showOperation
 
-/** Loads its scripts with its figures, when somebody opens it. */
-async function loadOperation() {
-  if (!(/** @type {HTMLDetailsElement} */ (byId('operation')).open)) return
+/** Loads its scripts with its figures, when somebody opens it. @param {HTMLDetailsElement} of */
+async function loadOperation({ open }) {
+  if (!open) return
   if (!showOperation) {
     const { ledgerPanel, operationPanel } = await import('./operation.js')
     panels.push(ledgerPanel())

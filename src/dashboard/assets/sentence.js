@@ -1,9 +1,9 @@
 /** What the operation of the site is folded under: one sentence that its owner understands. */
-import { byId } from './dom.js'
 import { about, counted } from './format.js'
 
-export function sentence() {
-  const summary = /** @type {HTMLElement} */ (byId('operation').querySelector('summary > span'))
+/** @param {HTMLElement} operation */
+export function sentence(operation) {
+  const summary = /** @type {HTMLElement} */ (operation.querySelector('summary > span'))
 
   /** @param {import('./now.js').Answer} answer */
   return function update({ time, overview, ledger }) {
