@@ -5,6 +5,7 @@
 import { DAY_MS } from '../support/clock.js'
 import { csvRow } from '../support/csv.js'
 import type { Period } from '../support/periods.js'
+import { besideOf } from './figures.js'
 import type { Counted, DashboardSource, Dated, Range, Sums } from './source.js'
 
 /** Range of one query of the database: about 750 hours, or a year of days. */
@@ -100,17 +101,8 @@ async function* topText(
   yield text
 }
 
-/** The measure beside that of the figures, if any of them has it. */
-function besideOf(
-  figures: readonly Pick<Sums, 'seen' | 'served'>[],
-): readonly ('seen' | 'served')[] {
-  return (['seen', 'served'] as const).filter((field) =>
-    figures.some((one) => one[field] !== undefined),
-  )
-}
-
 /** `activity-page-2026-11-01-2026-11-30.csv`: letters that need no escape in a header. */
-function fileName(name: string, what: string, { from, to }: Range): string {
+export function fileName(name: string, what: string, { from, to }: Range): string {
   const [first, last] = [from, Math.max(from, to - 1)].map((time) =>
     new Date(time).toISOString().slice(0, 10),
   )

@@ -44,6 +44,15 @@ export function upTo<Figures>(
   return { figures, asOf: new Date(to).toISOString(), stale: false }
 }
 
+/** The measures beside that of the figures, which any of them has. */
+export function besideOf(
+  figures: readonly { readonly seen?: unknown; readonly served?: unknown }[],
+): readonly ('seen' | 'served')[] {
+  return (['seen', 'served'] as const).filter((field) =>
+    figures.some((one) => one[field] !== undefined),
+  )
+}
+
 export async function spanFigures(
   source: DashboardSource,
   span: Span,

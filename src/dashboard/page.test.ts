@@ -166,6 +166,39 @@ async function noOperation(page: Page, responses: readonly Response[]): Promise<
   return answers
 }
 
+/** The text of a file that a part of the page links to. */
+async function file(page: Page, part: Locator, type: 'CSV' | 'JSON'): Promise<string> {
+  const link = part.locator('a.download').filter({ hasText: type })
+  const href = (await link.getAttribute('href')) ?? ''
+  const answer = await page.request.get(new URL(href, page.url()).href)
+  assert.equal(answer.status(), 200)
+  return answer.text()
+}
+
+/** A list's files have the rows that it shows, with the same figures. */
+async function sameAsShown(page: Page, list: Locator): Promise<void> {
+  const rows = (await rowsOf(list.locator('table'))).map(([, ...cells]) => cells)
+  const percent = new Intl.NumberFormat('en-GB', { style: 'percent' })
+  const change = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' })
+  const [csv, json] = [await file(page, list, 'CSV'), await file(page, list, 'JSON')]
+  const { figures } = JSON.parse(json) as { figures: Record<string, number | null>[] }
+  const written = figures.map(({ pageViews, hits, share, change: by, before }) => [
+    (pageViews ?? hits ?? 0).toLocaleString('en-GB'),
+    typeof share === 'number' ? percent.format(share) : '',
+    typeof by === 'number' ? change.format(by) : before === 0 ? 'new' : '',
+  ])
+  assert.deepEqual(written, rows)
+  const [head = '', ...lines] = csv.trimEnd().split('\r\n')
+  assert.equal(lines.length, rows.length)
+  const columns = head.split(',').slice(1)
+  // Names have commas; figures do not.
+  const numbers = lines.map((line) => line.split(',').slice(-columns.length).map(Number))
+  assert.deepEqual(
+    numbers,
+    figures.map((one) => columns.map((column) => one[column] ?? 0)),
+  )
+}
+
 const history = (page: Page): Locator => page.locator('#history')
 const card = (page: Page, dimension: string): Locator =>
   page.locator(`[data-dimension=${dimension}]`)
@@ -202,13 +235,22 @@ test('every panel is filled, under the strict policy', () =>
       await shows(of.locator('h3'), new RegExp(`^${title}$`))
       assert((await of.locator('tbody tr').first().textContent())?.startsWith(first), first)
       const href = (await of.locator('a.download').first().getAttribute('href')) ?? ''
-      assert.match(href, new RegExp(`^top\\.csv\\?dimension=${dimension}&from=\\d+&to=\\d+&n=10$`))
-      assert.equal((await page.request.get(new URL(href, page.url()).href)).status(), 200)
+      assert.equal(href, `shown.csv?dimension=${dimension}&n=10`)
+      await sameAsShown(page, of)
     }
     await shows(card(page, 'page').locator('p.sub'), /^Over 100 %: .* single-page site/)
     assert.equal(await card(page, 'device').locator('p.sub').isVisible(), false)
     await shows(page.locator('#beside'), /^Seen by browsers: 3\d %\. Beside them, .* went to bots/)
-    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,300$/)
+    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,30037%0%$/)
+    await sameAsShown(page, page.locator('[data-hits=threads]'))
+    await history(page).locator('summary').click()
+    const { figures: days } = JSON.parse(await file(page, history(page), 'JSON')) as {
+      figures: Record<string, number>[]
+    }
+    assert.deepEqual(
+      (await rowsOf(history(page).locator('table'))).map(([, ...cells]) => cells),
+      days.map((day) => ['pageViews', 'visitors', 'before'].map((of) => written(day[of]!))),
+    )
 
     const summary = page.locator('#operation > summary')
     await shows(
@@ -278,7 +320,7 @@ test('one range holds for the whole page, beside the weekdays before, and in its
       ),
     )
     assert.equal(await history(page).locator('rect.series-0').count(), 24)
-    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-1900$/)
+    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-190037%0%$/)
     await shows(history(page), /Hours are in Etc\/UTC|Hours are in UTC; the days .* are UTC days/)
     await range('12 months').check()
     await eventually(
@@ -333,11 +375,13 @@ test('a click on a value shows its history, and says what is not known', () =>
       await shownViews(),
       figures.map(({ pageViews }) => (pageViews === null ? 'not known' : written(pageViews))),
     )
-    const href = (await item.locator('a.download').first().getAttribute('href')) ?? ''
-    const csv = await (await page.request.get(new URL(href, page.url()).href)).text()
+    const csv = await file(page, item, 'CSV')
     assert.deepEqual(
-      csv.trimEnd().split('\r\n').slice(1),
-      figures.map(({ start, pageViews }) => `${start},${pageViews ?? ''}`),
+      csv
+        .trimEnd()
+        .split('\r\n')
+        .map((line) => line.split(',').slice(0, 2).join()),
+      ['start,pageViews', ...figures.map(({ start, pageViews }) => `${start},${pageViews ?? ''}`)],
     )
 
     await page.getByLabel('Yesterday').check()
@@ -646,7 +690,7 @@ test('the line at the top says what is wrong, in words that stay while it is wro
 test('the first view is one round of requests, and less than 60 kB; then it is 304', () =>
   onStage({}, async ({ page, responses, sent }) => {
     await filled(page)
-    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,300$/)
+    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,30037%0%$/)
     const arrived = responses.filter((response) => response.status() === 200)
     const data = arrived.flatMap((response) => /[a-z]+(?=\.json)/.exec(response.url()) ?? [])
     assert.deepEqual(data.sort(), ['figures', 'hits', 'now'])

@@ -120,7 +120,8 @@ function momentIn(value: string | null): number | undefined {
   return (DATE_OR_ZONED.test(value) ? momentOf(value) : undefined) ?? NaN
 }
 
-function countOf(value: string | null): number {
+/** `n`. @throws QueryError */
+export function countOf(value: string | null): number {
   if (value === null) return DEFAULT_VALUES
   const n = /^\d{1,7}$/.test(value) ? Number(value) : 0
   if (n < 1 || n > MAX_VALUES) {

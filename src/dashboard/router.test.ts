@@ -20,8 +20,9 @@ const DATA = [
   '/item.json?dimension=page&value=%2F',
   '/history.json',
   '/top.json?dimension=page',
+  '/shown.json',
 ]
-const FILES = ['/history.csv', '/top.csv?dimension=page']
+const FILES = ['/history.csv', '/top.csv?dimension=page', '/shown.csv?dimension=page']
 const ASSETS = ['/dashboard.js', '/dashboard.css', '/icon.svg', '/poll.js']
 
 for (const [name, express] of expresses) {
@@ -162,6 +163,10 @@ for (const [name, express] of expresses) {
       for (const path of [`/history.json?${of}`, `/history.csv?${of}`]) await get(path).expect(400)
       await get('/figures.json?dimension=page').expect(400)
       await get('/history.csv').expect(200)
+      for (const query of ['', '?range=30d']) await get(`/shown.csv${query}`).expect(200)
+      for (const part of ['dimension=page', 'dimension=page&value=x', 'hits=threads']) {
+        for (const type of ['csv', 'json']) await get(`/shown.${type}?${part}`).expect(400)
+      }
       assert.deepEqual(
         source.asked.filter((question) => /^(?:top|history of|ledger|certificates)/.test(question)),
         [],
@@ -420,9 +425,14 @@ for (const [name, express] of expresses) {
       }
       const { get } = site({ authorize: () => true, hits: [inventedHits('threads'), failing] })
       const { body } = await get('/hits.json?range=30d').expect(200)
-      assert.deepEqual(body[0].items[0], ['threads-1', 30 * 900])
+      assert.deepEqual(body[0].items[0], {
+        item: 'threads-1',
+        hits: 30 * 900,
+        over: 29 * 900,
+        before: 29 * 900,
+      })
       assert.equal(body[0].asOf, '2026-11-22T10:40:00.000Z')
-      assert.deepEqual(body[1], { name: 'images', asOf: body[0].asOf, items: null })
+      assert.deepEqual(body[1], { name: 'images', asOf: body[0].asOf, items: null, total: null })
     })
 
     test('a wrong query is 400, with the parameter, its value and what is allowed', async () => {
@@ -440,6 +450,9 @@ for (const [name, express] of expresses) {
         ['/history.json?dimension=page&value=', 'value', ''],
         ['/top.json?dimension=page&n=0', 'n', '0'],
         ['/top.csv?dimension=page&n=1000000', 'n', '1000000'],
+        ['/shown.csv?dimension=page&n=0', 'n', '0'],
+        ['/shown.json?hits=none', 'hits', 'none'],
+        ['/shown.json?range=week', 'range', 'week'],
       ]
       for (const [path, parameter, value] of wrong) {
         const { body, headers } = await get(path).expect(400)
@@ -487,6 +500,76 @@ for (const [name, express] of expresses) {
       Object.assign(source, { top })
       const { text: forged } = await get('/top.csv?dimension=campaign').expect(200)
       assert.equal(forged, "value,pageViews\r\n(none),1\r\n'(none),1\r\n")
+    })
+
+    test('what the page shows is a file, with the shares, the changes and what was before', async () => {
+      const { get, source } = site({ authorize: () => true, hits: [inventedHits('threads')] })
+      const rowsOf = async (query: string) => {
+        const { text } = await get(`/shown.csv?${query}`).expect(200)
+        return text.trimEnd().split('\r\n')
+      }
+      const { text, headers } = await get('/shown.csv?dimension=referrer&n=2').expect(200)
+      assert.equal(
+        headers['content-disposition'],
+        'attachment; filename="forum-referrer-2026-11-16-2026-11-22.csv"',
+      )
+      assert.equal(text.split('\r\n')[0], 'value,pageViews,seen,share,before,change')
+      const { body } = await get('/shown.json?dimension=referrer&n=2').expect(200)
+      assert.deepEqual(
+        body.figures.map(({ value }: { value: string }) => value),
+        ['news.example', 'search.example', null, '(other)'],
+        'what has no name comes last, whatever its rank',
+      )
+      assert.deepEqual(
+        text.split('\r\n').map((line) => line.split(',')[0]),
+        ['value', 'news.example', 'search.example', '(none)', '(other)', ''],
+      )
+      const { body: week } = await get('/figures.json').expect(200)
+      const total = week.sums.figures.reduce(
+        (sum: number, { pageViews }: { pageViews: number }) => sum + pageViews,
+        0,
+      )
+      const [{ pageViews, share, before, change }] = body.figures
+      assert.equal(share, Math.round((1e4 * pageViews) / total) / 1e4)
+      assert.equal(change, Math.round(1e4 * (pageViews / before - 1)) / 1e4)
+
+      const today = await rowsOf('range=today')
+      assert.equal(today[0], 'start,pageViews,visitors,bots,seen,before')
+      assert.equal(today.length, 1 + 24)
+      assert.match(today[11]!, /^2026-11-22T10:00:00.000Z,\d+,\d+,\d+,\d+,\d+$/)
+      assert.match(today[12]!, /^2026-11-22T11:00:00.000Z,,,,,\d+$/, 'it is not 0: it has not come')
+      const value = await rowsOf('range=7d&dimension=page&value=%2F')
+      assert.equal(value[0], 'start,pageViews,before')
+      assert.match(value[7]!, /^2026-11-22T00:00:00.000Z,,$/, 'not known on Sundays')
+      assert.match(value[6]!, /^2026-11-21T00:00:00.000Z,\d+,\d+$/)
+
+      const items = await rowsOf('hits=threads&n=1')
+      assert.equal(items[0], 'item,hits,share,over,before,change')
+      assert.deepEqual(items.slice(1), ['threads-1,6300,0.3679,5400,5400,0'], 'six days are over')
+      assert.deepEqual((await rowsOf('hits=threads&n=1&range=today')).slice(1), [
+        'threads-1,900,0.3678,,,',
+      ])
+      source.failing.add('history')
+      await get('/shown.csv?dimension=page').expect(503)
+      await get('/shown.json').expect(503)
+    })
+
+    test('items of hits beyond those that are listed are not known, and not 0', async () => {
+      const many = {
+        ...inventedHits('many'),
+        top: async (n: number, { to }: { to: number }) =>
+          Array.from({ length: to < NOW - 86_400_000 ? 2 : n }, (_, at): [string, number] => [
+            `item-${at}`,
+            10,
+          ]),
+      }
+      const { get } = site({ authorize: () => true, hits: [many] })
+      const { body } = await get('/hits.json?range=yesterday').expect(200)
+      const [{ items, total }] = body
+      assert.equal(total, null, 'so there are no shares')
+      assert.equal(items.length, 100)
+      assert.deepEqual(items[1], { item: 'item-1', hits: 10, over: 10, before: 10 })
+      assert.deepEqual(items[2], { item: 'item-2', hits: 10, over: 10, before: 0 })
     })
 
     test('a source that fails in the middle cuts the file off', async () => {

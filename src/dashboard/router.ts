@@ -15,12 +15,14 @@ import { gate } from './authorize.js'
 import { historyDownload, subjectDownload, topDownload } from './downloads.js'
 import { list, spanFigures, upTo } from './figures.js'
 import { setHeaders } from './headers.js'
+import { hitsList } from './hits.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
 import { dimensionOf, historyQuery, QueryError, SUBJECT_PARAMETERS, topQuery } from './query.js'
 import { spanQuery } from './span.js'
 import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { answerWithin, shared } from '../support/shared.js'
+import { shownDownload, shownOf } from './shown.js'
 import { redirected, refuse, sendDownload, sendFigures, sendPanel } from './sending.js'
 import type { DashboardSource, Dated, Live } from './source.js'
 
@@ -131,12 +133,10 @@ export function dashboardRouter(
     sendPanel(res, { time: time(), live, certificates, collectors, reasons })
   })
   routes.set('/hits.json', async (req, res) => {
-    const { from, to } = spanQuery(req.url ?? '/', clock.now(), []).span
-    const lists = settings.hits.map(async (one) => ({
-      name: one.name,
-      asOf: new Date(Math.min(clock.now(), to)).toISOString(),
-      items: await figures('hits', () => one.top(HITS_SHOWN, { from, to })),
-    }))
+    const at = clock.now()
+    const { span } = spanQuery(req.url ?? '/', at, [])
+    const asked = { n: HITS_SHOWN, now: at }
+    const lists = settings.hits.map((one) => hitsList(one, span, asked, figures))
     sendPanel(res, await Promise.all(lists))
   })
   routes.set('/figures.json', async (req, res, sees) => {
@@ -177,6 +177,18 @@ export function dashboardRouter(
     const read = await figures('top', () => source.top(dimension, range))
     sendFigures(res, read && upTo(range.to, read))
   })
+  const shown = ({ url = '/' }: Received, sees: Sees) => {
+    const dimensions = sees === 'totals' ? [] : source.dimensions
+    return shownOf(source, dimensions, settings.hits, url, clock.now())
+  }
+  routes.set('/shown.json', async (req, res, sees) => {
+    const { span, read } = shown(req, sees)
+    const rows = await figures('shown', read)
+    sendFigures(res, rows && { span, ...rows })
+  })
+  routes.set('/shown.csv', (req, res, sees) =>
+    sendDownload(req, res, shownDownload(source.name, shown(req, sees)), figures, logger),
+  )
   routes.set('/history.csv', (req, res, sees) => {
     const { query, range } = historyQuery(req.url ?? '/', clock.now())
     const subject = subjectOf(query, sees === 'totals' ? [] : source.dimensions, settings.hits)

@@ -115,8 +115,7 @@ export function historyPanel() {
         ? HOURS
         : 'Days are UTC days. A visitor is counted once a day, so visitors of days do not add up.'
     beside.textContent = besideText(sums.figures)
-    const { from, to, by } = span
-    links.replaceChildren(...download('history', { from, to, by }, 'Page views'))
+    links.replaceChildren(...download({}, 'Page views'))
     panel.show([sum, drawn.element, note, beside, links], sums)
   }
 
@@ -182,8 +181,7 @@ export function itemPanel() {
     unknown.textContent =
       `Not known for ${number(missing)} of ${counted(sums.figures.length, span.by)}: there the ` +
       'value is among all others, or is not kept any more.'
-    const { from, to, by } = span
-    links.replaceChildren(...download('history', { ...item(), from, to, by }, 'This value'))
+    links.replaceChildren(...download(item(), 'This value'))
     if (dimension === 'page' && value.startsWith('/')) {
       const path = `/${value.replace(/^[/\\]+/, '')}`
       links.prepend(html('a', { href: path }, 'Open the page'))

@@ -1,21 +1,33 @@
 /** The most viewed items of each of the site's hits. */
 import { byId, html } from './dom.js'
+import { download } from './downloads.js'
 import { Panel } from './panel.js'
 import { list } from './list.js'
 
 export function hitsPanel() {
   const section = byId('hits')
   const holder = /** @type {HTMLElement} */ (section.querySelector('.body'))
-  /** @type {Map<string, { panel: Panel, rows: ReturnType<typeof list> }>} */
+  /** @type {Map<string, { panel: Panel, rows: ReturnType<typeof list>, links: HTMLElement }>} */
   const cards = new Map()
 
-  /** @param {{ name: string, asOf: string, items: [string, number][] | null }[]} lists */
+  /**
+   * @typedef {object} Hits
+   * @property {string} name
+   * @property {string} asOf
+   * @property {{ item: string, hits: number, over?: number, before?: number }[] | null} items
+   * @property {number | null} total
+   */
+  /** @param {Hits[]} lists */
   function show(lists) {
     section.hidden = lists.length === 0
-    for (const { name, asOf, items } of lists) {
-      const { panel, rows } = cards.get(name) ?? added(name)
+    for (const { name, asOf, items, total } of lists) {
+      const { panel, rows, links } = cards.get(name) ?? added(name)
       if (items) {
-        rows.update(items.map(([value, count]) => ({ value, count })))
+        links.replaceChildren(...download({ hits: name, n: rows.isOpen() ? 100 : 10 }, name))
+        rows.update(
+          items.map(({ item, hits, ...compared }) => ({ value: item, count: hits, ...compared })),
+          total ?? 0,
+        )
         panel.show([rows.element], { asOf })
       } else panel.missing()
     }
@@ -32,11 +44,14 @@ export function hitsPanel() {
       what: 'Item',
       count: 'Hits',
       address: (value) => ({ hits: name, value }),
+      more: async () => links.replaceChildren(...download({ hits: name, n: 100 }, name)),
     })
     const body = html('div')
-    const made = { panel: new Panel(body), rows }
+    const links = html('span')
+    const made = { panel: new Panel(body), rows, links }
     cards.set(name, made)
-    holder.append(html('article', { class: 'card', 'data-hits': name }, html('h3', {}, name), body))
+    const bar = html('div', { class: 'bar' }, html('h3', {}, name), links)
+    holder.append(html('article', { class: 'card', 'data-hits': name }, bar, body))
     return made
   }
 

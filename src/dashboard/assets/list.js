@@ -9,6 +9,7 @@ import { label, named, OTHER, ownWords } from './label.js'
  * @property {string | null} value
  * @property {number} count
  * @property {number} [before] the same in the period before; without: not known
+ * @property {number} [over] what that is compared with, if not all of `count`
  * @property {string} [note]
  */
 
@@ -21,21 +22,19 @@ const SHOWN = 10
  * @param {string} about.count names the second column
  * @param {string} [about.dimension]
  * @param {(value: string) => Record<string, string>} about.address of the history of a value
- * @param {boolean} [about.compared] whether there are shares and a period before
  * @param {() => Promise<void>} [about.more] asks for all values
  */
-export function list({ title, what, count, dimension = '', address, compared = false, more }) {
+export function list({ title, what, count, dimension = '', address, more }) {
   /** @type {readonly Entry[]} */
   let entries = []
   let [shown, total, isOpen] = ['', 0, false]
   const rows = html('tbody')
   const nothing = html('p', { class: 'none', hidden: true }, 'Nothing in this time')
-  const columns = compared ? [count, 'Share', 'Change'] : [count]
   const search = html('input', { type: 'search', 'aria-label': `Search ${title}`, hidden: true })
   search.placeholder = 'Search'
   const button = html('button', { type: 'button', hidden: true, 'aria-label': `More ${title}` })
   button.textContent = 'More'
-  const head = [what, ...columns].map((one) => html('th', { scope: 'col' }, one))
+  const head = [what, count, 'Share', 'Change'].map((one) => html('th', { scope: 'col' }, one))
   const holder = html(
     'div',
     {},
@@ -100,21 +99,19 @@ export function list({ title, what, count, dimension = '', address, compared = f
    * @param {Entry} entry
    * @param {number} most
    */
-  function row({ value, count: views, before, note }, most) {
+  function row({ value, count: views, before, over = views, note }, most) {
     const words = ownWords(dimension, value)
     const hasHistory = value !== null && !(words && value === OTHER)
     const name = hasHistory
       ? itemLink(address(value), named(dimension, value))
       : html('em', {}, words?.[0] ?? '')
     const small = [words?.[1], note].flatMap((text) => (text ? [' ', html('small', {}, text)] : []))
-    const cells = compared
-      ? [total > 0 ? percent(Math.min(1, views / total)) : '', change(views, before)]
-      : []
+    const share = total > 0 ? percent(Math.min(1, views / total)) : ''
     const made = html(
       'tr',
       { class: words ? 'quiet' : undefined },
       html('th', { scope: 'row' }, name, ...small),
-      ...[number(views), ...cells].map((cell) => html('td', {}, cell)),
+      ...[number(views), share, change(over, before)].map((cell) => html('td', {}, cell)),
     )
     made.style.setProperty('--share', words ? '0%' : `${(100 * views) / most}%`)
     return made

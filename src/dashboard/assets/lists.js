@@ -29,13 +29,13 @@ export function listsPanel() {
   const cards = new Map()
 
   /** @param {import('./history.js').Figures} answer */
-  function show({ lists, span, sums }) {
+  function show({ lists, sums }) {
     const total = (sums?.figures ?? []).reduce((all, { pageViews }) => all + (pageViews ?? 0), 0)
     for (const one of lists) {
       const made = cards.get(one.dimension) ?? card(one.dimension)
       if (!cards.has(one.dimension)) holder.append(made.element)
       cards.set(one.dimension, made)
-      made.show(one, span, total)
+      made.show(one, total)
     }
   }
 
@@ -55,7 +55,6 @@ function card(dimension) {
     what: title,
     count: 'Views',
     dimension,
-    compared: true,
     address: (value) => ({ dimension, value }),
     more,
   })
@@ -72,30 +71,25 @@ function card(dimension) {
   )
 
   async function more() {
-    const { span, lists } = await json(`figures.json?${query({ ...range(), dimension })}`)
-    fill(lists[0], span)
+    const { lists } = await json(`figures.json?${query({ ...range(), dimension })}`)
+    fill(lists[0])
   }
 
   /**
    * @param {Top} answer
-   * @param {import('./history.js').Span} span
    * @param {number} all
    */
-  function show(answer, span, all) {
+  function show(answer, all) {
     total = all
     // The page asks for the first ones only.
     if (rows.isOpen() && answer.top) more().catch(() => panel.missing())
-    else fill(answer, span)
+    else fill(answer)
   }
 
-  /**
-   * @param {Top} answer
-   * @param {import('./history.js').Span} span
-   */
-  function fill({ top }, { from, to }) {
+  /** @param {Top} answer */
+  function fill({ top }) {
     if (!top) return panel.missing()
-    const parameters = { dimension, from, to, n: rows.isOpen() ? 1_000 : 10 }
-    links.replaceChildren(...download('top', parameters, title))
+    links.replaceChildren(...download({ dimension, n: rows.isOpen() ? 1_000 : 10 }, title))
     rows.update(
       top.figures.map(({ value, before, ...views }) => ({
         value,
