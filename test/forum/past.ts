@@ -1,16 +1,12 @@
-/** Visits of the last 30 days, made up: a new forum has none, and its charts would be empty. */
+/** Visits of the last days, made up: a new site has none, and its charts would be empty. */
 import { commitVisits, MAX_COMMIT_ROWS } from '../../src/activity/commit.js'
 import { packDimensions } from '../../src/activity/packed-dimensions.js'
 import type { Visit } from '../../src/activity/visit.js'
-import { sqlite } from '../../src/database/sqlite/sqlite.js'
+import type { Database } from '../../src/database/database.js'
 import { VISITOR_BYTES } from '../../src/visitors/visitor.js'
 
 const HOUR_MS = 3_600_000
-const DAYS = 30
-/**
- * Page views of a usual hour on a usual day; the growth over the days, and weekdays from Sunday.
- */
-const USUAL = 1_100
+/** The growth over the days, and weekdays from Sunday. */
 const GROWTH = 0.6
 const WEEK = [0.7, 0.95, 1, 1.05, 1, 0.9, 0.65]
 
@@ -56,28 +52,41 @@ const DIMENSIONS: Readonly<Record<string, Shares>> = {
   ],
 }
 
-/** Writes them to the database of a forum that has not been started yet. */
-export async function writePast(file: string): Promise<void> {
-  const database = sqlite(file)
-  try {
-    await database.migrate()
-    const now = Date.now()
-    const visits = visitsUntil(now)
-    for (let from = 0; from < visits.length; from += MAX_COMMIT_ROWS) {
-      const some = visits.slice(from, from + MAX_COMMIT_ROWS)
-      await database.transaction((tx) => commitVisits(some, tx, { now, name: 'activity' }))
-    }
-  } finally {
-    await database.close()
+export interface Past {
+  /** Name of the activity. */
+  readonly name: string
+  readonly days: number
+  /** Page views of a usual hour on a usual day. */
+  readonly usual: number
+}
+
+/** The dimensions of these visits, for a site whose own visits have none. */
+export const PAST_DIMENSIONS = Object.fromEntries(
+  Object.keys(DIMENSIONS).map((name) => [name, () => undefined]),
+)
+
+/** Writes them to a database in which no process counts under this name yet. */
+export async function writePast(
+  database: Database,
+  { name, days, usual }: Past,
+): Promise<readonly Visit[]> {
+  await database.migrate()
+  const now = Date.now()
+  const visits = visitsUntil(now, days, usual)
+  for (let from = 0; from < visits.length; from += MAX_COMMIT_ROWS) {
+    const some = visits.slice(from, from + MAX_COMMIT_ROWS)
+    await database.transaction((tx) => commitVisits(some, tx, { now, name }))
   }
+  return visits
 }
 
 /** Returns visits up to the hour of `now`, in the order of their times. */
-function visitsUntil(now: number): Visit[] {
+function visitsUntil(now: number, days: number, usual: number): Visit[] {
   const visits: Visit[] = []
   const thisHour = Math.floor(now / HOUR_MS)
-  for (let hour = thisHour - 24 * DAYS; hour < thisHour; hour++) {
-    const views = Math.round(USUAL * shareOf(hour, thisHour) * (0.85 + 0.3 * Math.random()))
+  for (let hour = thisHour - 24 * days; hour < thisHour; hour++) {
+    const share = shareOf(hour, thisHour, days)
+    const views = Math.round(usual * share * (0.85 + 0.3 * Math.random()))
     for (let i = 0; i < views; i++) {
       visits.push({
         time: hour * HOUR_MS + Math.floor((HOUR_MS * i) / views),
@@ -96,10 +105,10 @@ function visitsUntil(now: number): Visit[] {
 }
 
 /** Returns how busy an hour is, relative to the usual one: evenings are, nights are not. */
-function shareOf(hour: number, thisHour: number): number {
+function shareOf(hour: number, thisHour: number, days: number): number {
   const date = new Date(hour * HOUR_MS)
   const daily = 0.6 - 0.45 * Math.cos((2 * Math.PI * (date.getUTCHours() - 4)) / 24)
-  const growth = 1 - (GROWTH * (thisHour - hour)) / (24 * DAYS)
+  const growth = 1 - (GROWTH * (thisHour - hour)) / (24 * days)
   return daily * growth * (WEEK[date.getUTCDay()] ?? 1)
 }
 

@@ -13,6 +13,7 @@ import { startTraffic } from '../../examples/forum/traffic.js'
 import { startBrowser } from '../servers/browser.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { startForum } from './forum.js'
+import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { writePast } from './past.js'
 
 const FOLDER = fileURLToPath(new URL('../../docs', import.meta.url))
@@ -26,7 +27,9 @@ const MARGIN = 16
 
 const folder = temporaryFolder('screenshot')
 const database = join(folder, 'forum.db')
-await writePast(database)
+const past = sqlite(database)
+await writePast(past, { name: 'activity', days: 30, usual: 1_100 })
+await past.close()
 const [forum, browser] = await Promise.all([
   startForum([], { WIDE_CACHE_DATABASE_URL: `sqlite:${database}` }),
   startBrowser(),
