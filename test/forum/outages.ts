@@ -1,7 +1,8 @@
 /**
  * Takes pictures of the dashboard in each state and outage, light and dark, on a desktop and a
  * phone: `npm run screenshot:outages -- /tmp/outages`. The servers are real, and so are their
- * outages. Fails if the line at the top does not say what is wrong.
+ * outages. Fails if the line at the top does not say what is wrong, if a number of a picture is not
+ * that of SQL, and if axe-core finds what is hard to use for some people.
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
@@ -17,15 +18,21 @@ import { systemClock } from '../../src/support/clock.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { violationsOf } from '../../src/support/browser.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { CountedHits, writeHistory } from '../../src/hits/history.js'
+import { ItemHits } from '../../src/hits/item-hits.js'
+import { hitsSettings } from '../../src/hits/options.js'
 import { startBrowser } from '../servers/browser.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
+import { PAST_DIMENSIONS, writePast } from './past.js'
+import { recount } from './recount.js'
 
 const [folder] = process.argv.slice(2)
 assert(folder, 'name the folder of the pictures')
 mkdirSync(folder, { recursive: true })
 
 const HOUR_MS = 3_600_000
+const DAYS = 365
 const WIDTHS = [1400, 390]
 const VISIT_MS = 100
 const logger = { info: () => undefined, warn: console.log, error: console.log }
@@ -49,7 +56,12 @@ app.use((_req, res, next) => (login === undefined ? next() : void res.sendStatus
 
 /** Activities of sites that differ, on the same servers. */
 const activities = new Map<string, SiteActivity>()
-function site(name: string, options: { collect?: false } = {}, aheadMs = 0, visits = 800): void {
+interface OfSite {
+  readonly collect?: false
+  readonly retentionHours?: number
+  readonly historyDays?: number
+}
+function site(name: string, options: OfSite = {}, aheadMs = 0, visits = 800): void {
   const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
   const activity = new SiteActivity(
     activitySettings({
@@ -59,6 +71,7 @@ function site(name: string, options: { collect?: false } = {}, aheadMs = 0, visi
       // Lags are reported sooner than in production.
       confirmSeconds: 35,
       logger,
+      dimensions: PAST_DIMENSIONS,
       ...options,
     }),
     { ...systemEnvironment, clock },
@@ -67,16 +80,29 @@ function site(name: string, options: { collect?: false } = {}, aheadMs = 0, visi
     const at = systemClock.now() - Math.floor(20 * HOUR_MS * Math.random())
     activity.record({ visitor: i % 300, page: `/threads/${i % 7}`, at })
   }
-  app.use(`/${name}`, activity.dashboard({ authorize: () => true }))
+  const shown = name === 'empty' ? [] : [hits]
+  app.use(`/${name}`, activity.dashboard({ authorize: () => true, hits: shown }))
   activities.set(name, activity)
 }
 
-site('site')
+const hits = new ItemHits(
+  hitsSettings({ name: 'threads', cache: `memcached://${memcached.address}`, database, logger }),
+)
+await hits.migrate()
+const past = await writePast(root, { name: 'site', days: DAYS, usual: 14 })
+const counted = new CountedHits()
+for (const { page, time } of past) {
+  if (page !== '/') counted.add(page.slice('/threads/'.length), time)
+}
+await root.transaction((tx) => writeHistory(tx, hits.name, counted))
+site('site', { retentionHours: 24 * 400, historyDays: 366 }, 0, 0)
+site('young')
 site('empty', {}, 0, 0)
 site('uncollected', { collect: false })
 site('ahead', {}, 30_000)
 site('jumped')
 app.use('/shared', activities.get('site')!.dashboard({ shared: true }))
+app.use('/figures', activities.get('site')!.dashboard({ authorize: () => 'figures', hits: [hits] }))
 for (const activity of activities.values()) {
   await activity.flush()
   await activity.drain({ all: true })
@@ -84,7 +110,8 @@ for (const activity of activities.values()) {
 let visits = 0
 const visiting = setInterval(() => {
   visits++
-  const visit = { visitor: visits % 500, page: `/threads/${visits % 7}` }
+  const visit = { visitor: visits % 500, page: visits % 2 === 0 ? '/' : '/threads/about' }
+  hits.record('about', { viewer: visits % 500 })
   for (const [name, activity] of activities) if (name !== 'empty') activity.record(visit)
 }, VISIT_MS)
 
@@ -156,11 +183,16 @@ const OUTAGES: readonly Outage[] = [
 /** States without outages: the query of the address, the site, and the direction of the page. */
 const STATES: readonly (readonly [name: string, query: string, of?: string, dir?: 'rtl'])[] = [
   ['empty', '', 'empty'],
-  ['a-day-old', ''],
+  ['a-day-old', '', 'young'],
   ['today', '?range=today'],
-  ['a-year', '?range=12m'],
-  ['a-value', '?range=today&dimension=page&value=%2Fthreads%2F1'],
-  ['right-to-left', '', 'site', 'rtl'],
+  ['a-week', ''],
+  ['a-year-old', '?range=12m'],
+  ['previous-period', '?range=yesterday'],
+  ['drill-down', '?range=30d&dimension=page&value=%2F'],
+  ['a-referrer', '?range=30d&dimension=referrer&value=news.example'],
+  ['an-item', '?range=yesterday&hits=threads&value=about'],
+  ['right-to-left', '?range=yesterday&dimension=page&value=%2F', 'site', 'rtl'],
+  ['figures', '', 'figures'],
   ['shared', '', 'shared'],
 ]
 
@@ -169,16 +201,24 @@ try {
     const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'Etc/UTC' })
     await page.goto(`http://127.0.0.1:${port}/${of}${query}`)
     await page.locator('#history rect').first().waitFor({ state: 'attached' })
+    const hasNewest = !['empty', 'shared'].includes(name)
+    if (hasNewest) await page.locator('#now .newest li').first().waitFor({ state: 'attached' })
+    if (query.includes('value=')) {
+      await page.locator('#item rect').first().waitFor({ state: 'attached' })
+    }
     await page.evaluate(`document.documentElement.dir = '${dir}'`)
     await take(page, name)
+    await recountOn(page, name, of)
     await page.close()
   }
   const pages = new Map<string, Page>()
   for (const name of activities.keys()) {
-    if (name !== 'empty') pages.set(name, await open(browser, name))
+    if (name !== 'empty' && name !== 'young') pages.set(name, await open(browser, name))
   }
   for (const { name, of = 'site', status, begin, end } of OUTAGES) {
     const page = pages.get(of)!
+    // What the page keeps while there is nothing newer.
+    if (of === 'site') await recountOn(page, name, of)
     await begin()
     await says(page, name, status)
     await take(page, name)
@@ -189,7 +229,7 @@ try {
 } finally {
   clearInterval(visiting)
   await browser.close()
-  await Promise.all([...activities.values()].map((activity) => activity.close()))
+  await Promise.all([hits, ...activities.values()].map((one) => one.close()))
   await root.close()
   await Promise.all([mariadb.stop(), memcached.stop()])
 }
@@ -202,6 +242,12 @@ async function open(browser: Browser, name: string): Promise<Page> {
   await page.locator('#operation > summary').click()
   await page.locator('#history rect.series-1').first().waitFor({ state: 'attached' })
   return page
+}
+
+async function recountOn(page: Page, picture: string, of: string): Promise<void> {
+  const name = ['figures', 'shared'].includes(of) ? 'site' : of
+  const { numbers } = await recount(page, { database: root, name, hits: hits.name })
+  console.log(`${picture}: ${numbers} numbers are those of SQL`)
 }
 
 async function says(page: Page, what: string, status: RegExp): Promise<void> {
@@ -218,9 +264,9 @@ async function says(page: Page, what: string, status: RegExp): Promise<void> {
 async function take(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+    assert.deepEqual(await violationsOf(page), [], `${name}, ${colorScheme}`)
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 })
-      assert.deepEqual(await violationsOf(page), [], `${name}, ${colorScheme}, ${width}`)
       const path = join(folder!, `${name}-${colorScheme}-${width}.png`)
       await page.screenshot({ path, fullPage: true })
     }

@@ -72,6 +72,9 @@ async function takeDashboard(browser: Browser): Promise<void> {
     'dashboard-tops.png',
   )
   await page.locator('#operation > summary').click()
+  await page.locator('#grid tbody tr').first().waitFor()
+  await page.locator('#health .strip li').first().waitFor()
+  await page.evaluate('scrollTo(0, 0)')
   await takePanels(page, '#grid', '#grid', 'dashboard-grid.png')
 }
 
