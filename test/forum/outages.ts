@@ -190,7 +190,7 @@ const STATES: readonly (readonly [name: string, query: string, of?: string, dir?
   ['previous-period', '?range=yesterday'],
   ['drill-down', '?range=30d&dimension=page&value=%2F'],
   ['a-referrer', '?range=30d&dimension=referrer&value=news.example'],
-  ['an-item', '?range=yesterday&hits=threads&value=about'],
+  ['an-item', '?hits=threads&value=1-my-bicycle-bell-rings-by-itself-above-km-h'],
   ['right-to-left', '?range=yesterday&dimension=page&value=%2F', 'site', 'rtl'],
   ['figures', '', 'figures'],
   ['shared', '', 'shared'],
