@@ -31,8 +31,9 @@ CREATE INDEX IF NOT EXISTS hits_hours_item ON hits_hours (name, item);
 
 CREATE TABLE IF NOT EXISTS hits_days (
   name VARCHAR(32) COLLATE "C" NOT NULL,
-  item BYTEA NOT NULL,
   day BIGINT NOT NULL,
+  item BYTEA NOT NULL,
   hits BIGINT NOT NULL,
-  PRIMARY KEY (name, item, day)
+  PRIMARY KEY (name, day, item)
 );
+CREATE INDEX IF NOT EXISTS hits_days_item ON hits_days (name, item);
