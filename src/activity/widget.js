@@ -139,7 +139,7 @@
 
   /**
    * What formats in a language: its numbers and times, and our words of it or the English ones. Our
-   * words are in the Latin script, and so are their digits; the site's own words have the language's.
+   * words are in the Latin script, and so are their digits; the site's own have the language's.
    *
    * @param {string} tag
    * @param {boolean} own whether the words are the site's own

@@ -502,7 +502,7 @@ for (const [name, express] of expresses) {
       assert.equal(forged, "value,pageViews\r\n(none),1\r\n'(none),1\r\n")
     })
 
-    test('what the page shows is a file, with the shares, the changes and what was before', async () => {
+    test('what the page shows is a file, with shares, changes and what was before', async () => {
       const { get, source } = site({ authorize: () => true, hits: [inventedHits('threads')] })
       const rowsOf = async (query: string) => {
         const { text } = await get(`/shown.csv?${query}`).expect(200)

@@ -1,6 +1,6 @@
 /**
- * What the page shows in one of its parts, as a table: its CSV and its JSON have the same rows, with
- * the shares, changes and figures of the period before that stand there.
+ * What the page shows in one of its parts, as a table: its CSV and its JSON have the same rows,
+ * with the shares, changes and figures of the period before that stand there.
  */
 import { csvRow } from '../support/csv.js'
 import { type Download, fileName, NO_VALUE } from './downloads.js'
@@ -9,7 +9,7 @@ import { hitsList } from './hits.js'
 import { countOf, dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
 import type { DashboardHits, DashboardSource, Dated } from './source.js'
 import { type Span, spanQuery } from './span.js'
-import { subjectFigures, subjectOf } from './subject.js'
+import { type Subject, subjectFigures, subjectOf } from './subject.js'
 
 type Cell = string | number | null
 type Rows = Dated<readonly Readonly<Record<string, Cell>>[]>
@@ -40,7 +40,10 @@ export function shownOf(
   const { span, query } = spanQuery(url, now, [...SUBJECT_PARAMETERS, 'n'])
   const n = countOf(query.get('n'))
   const [dimension, name] = [query.get('dimension'), query.get('hits')]
-  if (query.get('value') !== null) return valueShown(source, dimensions, hits, query, span, now)
+  if (query.get('value') !== null) {
+    const subject = subjectOf(query, dimensions, hits)
+    if (subject) return valueShown(source, subject, span, now)
+  }
   if (name !== null) {
     const one = hits.find((one) => one.name === name)
     if (!one || dimension !== null) {
@@ -74,15 +77,7 @@ function historyShown(source: DashboardSource, span: Span): Shown {
   }
 }
 
-function valueShown(
-  source: DashboardSource,
-  dimensions: readonly string[],
-  hits: readonly DashboardHits[],
-  query: URLSearchParams,
-  span: Span,
-  now: number,
-): Shown {
-  const subject = subjectOf(query, dimensions, hits)!
+function valueShown(source: DashboardSource, subject: Subject, span: Span, now: number): Shown {
   return {
     span,
     what: span.by === 'day' ? 'value-days' : 'value-hours',

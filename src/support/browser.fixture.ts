@@ -15,7 +15,7 @@ export function complaintsOf(page: Page): string[] {
 /** The axe-core script, which every page gets that is looked at. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What makes the page hard to use for some people, by axe-core: rules, and where it breaks them. */
+/** What is hard to use for some people, by axe-core: rules, and where the page breaks them. */
 export async function violationsOf(page: Page): Promise<string[]> {
   await page.evaluate(`window.axe || (() => { ${AXE} })()`)
   return (await page.evaluate(

@@ -1,4 +1,4 @@
-/** The numbers on the dashboard's page, beside those of SQL: in each range, by each of its parts. */
+/** The numbers on the dashboard's page, beside those of SQL: in each range, in each part. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
@@ -38,8 +38,8 @@ async function open(url: string): Promise<Page> {
     await page.locator(part).first().waitFor({ state: 'attached' })
   }
   await page.locator(`[data-hits=${HITS}] .as-of`).waitFor()
-  if (url.includes('value='))
-    await page.locator('#item rect').first().waitFor({ state: 'attached' })
+  const part = url.includes('value=') ? '#item rect' : '#history rect'
+  await page.locator(part).first().waitFor({ state: 'attached' })
   return page
 }
 

@@ -254,10 +254,11 @@ async function tableOf(part: Locator): Promise<string[][]> {
   return rows
 }
 
-async function one({ site }: Recount, what: string, rest: string, values: unknown[]) {
+async function one({ site }: Recount, what: string, rest: string, values: (number | string)[]) {
   const { rows } = await site.database.query(
-    `SELECT ${what} AS n FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?${rest}`,
-    [site.name, ...values] as never,
+    `SELECT ${what} AS n FROM activities ` +
+      `WHERE name = ? AND created_at >= ? AND created_at < ?${rest}`,
+    [site.name, ...values],
   )
   return Number(rows[0]?.['n'])
 }

@@ -1,7 +1,7 @@
 /**
  * Takes the pictures of the README and the docs, `docs/*.png`: `npm run screenshot`. The visits of
- * the last minute are real requests of simulated visitors; the days before are made up. The package
- * has the pictures, so they have few colours: needs the program pngquant.
+ * the last minute are real requests of simulated visitors; the days before are made up. They have
+ * few colours, so that they stay small: needs the program pngquant.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'

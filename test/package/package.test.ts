@@ -48,7 +48,7 @@ const ALLOWED = [
   /^README\.md$/,
   /^LICENSE$/,
   /^CHANGELOG\.md$/,
-  /^docs\/[\w-]+\.(?:md|png)$/,
+  /^docs\/[\w-]+\.md$/,
   /^deploy\/(?:[\w/-]+(?:\.test)?\.\w+|\.dockerignore|Dockerfile)$/,
   /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/,
   /^dist\/dashboard\/assets\/[a-z-]+\.(?:html|css|svg|json)$/,
