@@ -1,7 +1,7 @@
 /**
  * Takes the pictures of the README and the docs, `docs/*.png`: `npm run screenshot`. The visits of
- * the last minute are real requests of simulated visitors; the days before are made up. They have
- * few colours, so that they stay small: needs the program pngquant.
+ * the last minute are real requests of simulated visitors; the days before are made up. The package
+ * has those of the README, so they have few colours: needs the program pngquant.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -17,6 +17,7 @@ import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import { writePast } from './past.js'
 
 const FOLDER = fileURLToPath(new URL('../../docs', import.meta.url))
+const COLOURS = '32'
 /** Time for which visitors come before the pictures are taken. */
 const VISITS_MS = 60_000
 /** Simulated visitors, beside those of the forum itself: as many again, so often. */
@@ -109,6 +110,6 @@ async function open(
 async function take(page: Page, file: string, options: PageScreenshotOptions = {}): Promise<void> {
   const path = join(FOLDER, file)
   await page.screenshot({ ...options, path })
-  execFileSync('pngquant', ['--force', '--ext', '.png', '--speed', '1', path])
+  execFileSync('pngquant', [COLOURS, '--nofs', '--force', '--ext', '.png', '--speed', '1', path])
   console.log(`${path}: ${statSync(path).size} bytes`)
 }

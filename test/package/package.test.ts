@@ -48,7 +48,7 @@ const ALLOWED = [
   /^README\.md$/,
   /^LICENSE$/,
   /^CHANGELOG\.md$/,
-  /^docs\/[\w-]+\.md$/,
+  /^docs\/[\w-]+\.(?:md|png)$/,
   /^deploy\/(?:[\w/-]+(?:\.test)?\.\w+|\.dockerignore|Dockerfile)$/,
   /^dist\/[\w/-]+(?:\.d\.ts|\.js)$/,
   /^dist\/dashboard\/assets\/[a-z-]+\.(?:html|css|svg|json)$/,
