@@ -28,7 +28,7 @@ export function versions(programs: Iterable<Program>): Record<string, string> {
   const servers = [...programs].map((program) => [
     program,
     execFileSync(binary(program), ['--version'], { encoding: 'utf8' }).match(
-      /\d+\.\d+\.\d+\S*/,
+      /\d+(?:\.\d+)+\S*/,
     )?.[0] ?? 'unknown',
   ])
   return {

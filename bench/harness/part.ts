@@ -1,6 +1,7 @@
 /** The means that a part of the benchmark is given, and the report that it returns. */
 import type { Memcached, MemcachedOptions } from '../../test/servers/memcached.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Postgres } from '../../test/servers/postgres.js'
 import type { Redis } from '../../test/servers/redis.js'
 import type { Chart } from './chart.js'
 import type { Metric, Samples } from './samples.js'
@@ -39,6 +40,7 @@ export interface Bench {
   /** A server of this part's own, stopped after it. */
   memcached(options?: MemcachedOptions): Promise<Memcached>
   mariadb(options?: readonly string[]): Promise<MariaDb>
+  postgres(settings?: Readonly<Record<string, string>>): Promise<Postgres>
   redis(options?: readonly string[]): Promise<Redis>
   /** To be done when the part has ended, however it ends; the last first. */
   after(work: () => unknown): void

@@ -3,6 +3,7 @@ import type { Program } from '../../test/servers/binaries.js'
 import { ensureBinaries } from '../../test/servers/binaries.js'
 import { startMariadb } from '../../test/servers/mariadb.js'
 import { startMemcached } from '../../test/servers/memcached.js'
+import { startPostgres } from '../../test/servers/postgres.js'
 import { startRedis } from '../../test/servers/redis.js'
 import { machine, versions } from './machine.js'
 import type { Bench, Mode, Part } from './part.js'
@@ -53,6 +54,12 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
       started(
         'mariadb',
         () => startMariadb(options),
+        (server) => server.stop(),
+      ),
+    postgres: (settings) =>
+      started(
+        'postgres',
+        () => startPostgres(settings),
         (server) => server.stop(),
       ),
     redis: (options) =>

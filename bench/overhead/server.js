@@ -29,9 +29,9 @@ process.send({ answer: answers.ports })
 
 async function serve() {
   const peers = await Promise.all(
-    contenders.map(async ({ peer, mysqlUrl }) => {
+    contenders.map(async ({ peer, ...own }) => {
       const { start } = await import(`../peers/${peer}.js`)
-      return start({ ...env, mysqlUrl })
+      return start({ ...env, ...own })
     }),
   )
   const apps = peers.map(() => express())

@@ -11,7 +11,10 @@ import type { Bench } from '../harness/part.js'
 
 export interface SiteOptions {
   /** An app for each. `peer`: the name of a file in `bench/peers/`. */
-  readonly contenders: readonly { readonly peer: string; readonly mysqlUrl: string }[]
+  readonly contenders: readonly ({ readonly peer: string } & (
+    | { readonly mysqlUrl: string }
+    | { readonly postgresUrl: string }
+  ))[]
   /** Renderings of the page, for its 2 ms. */
   readonly renderings: number
   readonly memcached: string

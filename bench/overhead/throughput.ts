@@ -203,12 +203,12 @@ function several(times: number): Contender[] {
   )
 }
 
-interface Target {
+export interface Target {
   readonly app: App
   readonly crowd: Crowd
 }
 
-interface Slice {
+export interface Slice {
   readonly latencies: readonly number[]
   readonly seconds: number
   /** Microseconds: until all is done that the requests have begun, and until all is in SQL. */
@@ -216,7 +216,8 @@ interface Slice {
   readonly whole: number
 }
 
-async function slice(
+/** Lets so many visitors come for so long, and waits until all that they left is in SQL. */
+export async function slice(
   site: Site,
   { app, crowd }: Target,
   path: string,
@@ -233,7 +234,8 @@ async function slice(
   return { ...load, cpu: cpu - before, whole: whole - before }
 }
 
-class Sum {
+/** Slices of one contender in one round. */
+export class Sum {
   readonly #latencies: number[] = []
   #seconds = 0
   #cpu = 0

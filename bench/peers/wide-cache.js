@@ -1,13 +1,21 @@
 // (c) wide-cache on memcached, as its README says. The collector runs elsewhere (`finish` plays it,
 // between the rounds of a benchmark), and what it brought to SQL is the count.
 import mysql from 'mysql2/promise'
+import pg from 'pg'
 import { createActivity } from 'wide-cache'
 
 /** `options`: those of createActivity(). */
-export function start({ memcached, mysqlUrl, name = 'activity', width = 15, options = {} }) {
+export function start({
+  memcached,
+  mysqlUrl,
+  postgresUrl = undefined,
+  name = 'activity',
+  width = 15,
+  options = {},
+}) {
   const activity = createActivity({
     cache: `memcached://${memcached}`,
-    database: mysqlUrl,
+    database: postgresUrl ?? mysqlUrl,
     collect: false,
     name,
     width,
@@ -28,14 +36,27 @@ export function start({ memcached, mysqlUrl, name = 'activity', width = 15, opti
     finish,
     async count() {
       await finish()
-      const connection = await mysql.createConnection(mysqlUrl)
-      const [[row]] = await connection.query(
-        'SELECT COUNT(*) AS n FROM activities WHERE name = ?',
-        [name],
-      )
-      await connection.end()
-      return Number(row.n)
+      return postgresUrl ? rowsInPostgres(postgresUrl, name) : rowsInMysql(mysqlUrl, name)
     },
     close: () => activity.close(),
   }
+}
+
+async function rowsInMysql(url, name) {
+  const connection = await mysql.createConnection(url)
+  const [[row]] = await connection.query('SELECT COUNT(*) AS n FROM activities WHERE name = ?', [
+    name,
+  ])
+  await connection.end()
+  return Number(row.n)
+}
+
+async function rowsInPostgres(url, name) {
+  const client = new pg.Client(url)
+  await client.connect()
+  const { rows } = await client.query('SELECT COUNT(*) AS n FROM activities WHERE name = $1', [
+    name,
+  ])
+  await client.end()
+  return Number(rows[0].n)
 }
