@@ -7,6 +7,7 @@ import {
   readingHistory,
 } from './behind.js'
 import { caches } from './caches.js'
+import { databases, databasesRequests } from './databases.js'
 import { embedded, embeddedCollecting } from './embedded.js'
 import { freshness, idle } from './freshness.js'
 import { growing, model, modelEnds } from './growing.js'
@@ -53,6 +54,8 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     freshness,
     idle,
     caches,
+    databases,
+    'databases-requests': databasesRequests,
     relatives,
     'relatives-apart': apart,
     'hits-viewers': viewers,

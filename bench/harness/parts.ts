@@ -9,6 +9,7 @@ export const PARTS: readonly string[] = [
   'embedded',
   'freshness',
   'caches',
+  'databases',
   'relatives',
   'scale',
   'micro',

@@ -1,0 +1,88 @@
+/** Counters, a sequence and a map on one database: what each does a second. */
+import { CollisionFreeMap } from '../../src/collision-free-map/index.js'
+import { GlobalCounter, ShardedCounter } from '../../src/counters/index.js'
+import type { Database } from '../../src/database/database.js'
+import { memcached } from '../../src/index.js'
+import { Sequence } from '../../src/sequence/index.js'
+import {
+  adding,
+  callAgainAndAgain,
+  type Contender,
+  numbering,
+  processing,
+} from '../relatives/race.js'
+
+/** Names of the rows of the tables, in their order. */
+export const CALLS = {
+  sharded: 'ShardedCounter, increments/s',
+  global: 'GlobalCounter, numbers/s',
+  sequence: 'Sequence, numbers/s',
+  map: 'CollisionFreeMap, updates of 10 keys/s',
+} as const
+
+const KEYS_AN_UPDATE = 10
+const KEYS = 2_000
+
+export interface Calls {
+  readonly contenders: readonly Contender[]
+  close(): Promise<void>
+}
+
+export async function callsOn(database: Database, memcachedAddress: string): Promise<Calls> {
+  const cache = memcached(memcachedAddress)
+  const sharded = new ShardedCounter({ name: 'calls', database, cache })
+  const global = new GlobalCounter({ name: 'calls', database, cache })
+  const sequence = new Sequence({ name: 'calls', database, cache })
+  const map = new CollisionFreeMap<string, number>({
+    id: 'calls',
+    database,
+    every: false,
+    combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current),
+  })
+  const all = [sharded, global, sequence, map]
+  for (const one of all) await one.migrate()
+  return {
+    contenders: [
+      adding(CALLS.sharded, {
+        add: () => sharded.increment(),
+        total: () => sharded.get({ exact: true }),
+      }),
+      numbering(CALLS.global, () => global.increment()),
+      numbering(CALLS.sequence, () => sequence.next()),
+      updating(map, database),
+    ],
+    async close() {
+      for (const one of all) await one.close()
+      await cache.close()
+    },
+  }
+}
+
+/** In its time is the processing of the last update. */
+function updating(map: CollisionFreeMap<string, number>, database: Database): Contender {
+  const total = async (): Promise<number> => {
+    const { rows } = await database.query('SELECT map_value FROM collision_free_map_values')
+    return rows.reduce((sum, row) => sum + Number(row['map_value']), 0)
+  }
+  return {
+    name: CALLS.map,
+    async run(callers, ms) {
+      const before = await total()
+      const began = performance.now()
+      const working = callAgainAndAgain(callers, ms, () => map.update(someKeys()))
+      await processing(() => map.process(), working)
+      const seconds = (performance.now() - began) / 1000
+      const { calls, latencies } = await working
+      const added = (await total()) - before
+      if (added !== calls * KEYS_AN_UPDATE) {
+        throw new Error(`${CALLS.map}: ${calls} updates have added ${added}`)
+      }
+      return { rate: calls / seconds, latencies }
+    },
+  }
+}
+
+function someKeys(): [key: string, value: number][] {
+  const first = Math.floor(Math.random() * KEYS)
+  return Array.from({ length: KEYS_AN_UPDATE }, (_, i) => [`key ${(first + i * 7) % KEYS}`, 1])
+}

@@ -1,0 +1,252 @@
+/**
+ * The package on MariaDB and on PostgreSQL, by turns in one run: commits of a drain, retention,
+ * figures, counters and their relatives, and a site that records its requests.
+ */
+import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
+import type { Cache } from '../../src/cache/cache.js'
+import type { Database } from '../../src/database/database.js'
+import { CALLS, type Calls, callsOn } from '../databases/calls.js'
+import { EMPTY_HOOK, INSERT, requests, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
+import { MARIADB, POSTGRES, type Server, startServers } from '../databases/servers.js'
+import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import { median, type Spread } from '../harness/statistics.js'
+import { number, type Table, withSpread } from '../harness/table.js'
+import { CPU, CPU_WHOLE } from '../overhead/throughput.js'
+import { bring, removeAll, type Work } from '../retention/removal.js'
+import { rangeOf, record, refresh } from '../stats/window.js'
+
+const COMMIT = 'commit'
+const REMOVE = 'removal'
+const STATS = 'stats()'
+const TOP = "top('page') of a day"
+const ROWS_PER_SECOND = { metric: 'rows/s', better: 'more' } as const
+const CPU_A_ROW = { metric: 'CPU µs/row', better: 'less' } as const
+const MS = { metric: 'ms', better: 'less' } as const
+const RATE = { metric: 'calls/s', better: 'more' } as const
+
+const WARM_UPS = 2
+/** The first commit of a database opens its connections. */
+const WARM_UP_ROWS = 1_000
+const READS_A_ROUND = 7
+const FILLED = 'filled'
+const VISITORS = 2_000
+const MEMORY_MB = 512
+/** Far less than one. */
+const MOST_STATEMENTS = 0.05
+
+/** One server, and what is measured on it. */
+interface Place {
+  readonly server: Server
+  readonly filled: Database
+  readonly calls: Calls
+}
+
+export const part: Part = {
+  name: 'databases',
+  question: 'What does the package do on PostgreSQL beside MariaDB, by turns in one run?',
+  run,
+}
+
+async function run(bench: Bench): Promise<Report> {
+  const rounds = bench.setting('rounds', { quick: 2, normal: 12, full: 40 })
+  const rows = bench.setting('rows of a round', { quick: 4_000, normal: 120_000 })
+  const visits = bench.setting('visits in the window', { quick: 4_000, normal: 200_000 })
+  const callers = bench.setting('callers', { quick: 32, normal: 32 })
+  const ms = bench.setting('milliseconds of a sample of calls', { quick: 60, normal: 250 })
+  const pace = {
+    rounds: bench.setting('rounds of requests', { quick: 2, normal: 12, full: 40 }),
+    seconds: bench.setting('seconds of a round of requests', { quick: 0.3, normal: 1 }),
+    warmUpSeconds: bench.setting('warm-up, seconds of requests', { quick: 0.3, normal: 2 }),
+  }
+
+  const [servers, memcached] = await Promise.all([
+    startServers(bench),
+    bench.memcached({ memoryMb: MEMORY_MB }),
+  ])
+  const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
+  bench.after(() => cache.close())
+  const places: Place[] = []
+  for (const server of servers) {
+    const calls = await callsOn(await opened(bench, server, 'calls'), memcached.address)
+    bench.after(() => calls.close())
+    places.push({ server, filled: await opened(bench, server, FILLED), calls })
+  }
+
+  await byTurns(bench, 'rows', places, rounds, async ({ server }, round, add) => {
+    // Closed days stay closed: a round has a database of its own.
+    const name = `drained_${round + WARM_UPS}`
+    const database = await opened(bench, server, name)
+    await bring(database, WARM_UP_ROWS)
+    const cpu = process.cpuUsage()
+    const commits = await bring(database, rows)
+    const { user, system } = process.cpuUsage(cpu)
+    add(server.label, COMMIT, ROWS_PER_SECOND, speedOf(commits))
+    add(server.label, COMMIT, CPU_A_ROW, (user + system) / rows)
+    await server.analyze(name)
+    add(server.label, REMOVE, ROWS_PER_SECOND, speedOf(await removeAll(database)))
+    await database.close()
+  })
+
+  bench.progress('filling')
+  // At once, so that both have the same age.
+  await Promise.all(places.map(({ filled }) => record(cache, filled, visits, VISITORS)))
+  for (const { server } of places) await server.analyze(FILLED)
+  await byTurns(bench, 'figures', places, rounds, async ({ server, filled }, _, add) => {
+    const forget = (): Promise<void> => memcached.flush()
+    add(server.label, STATS, MS, await statsOf(cache, filled, forget, visits))
+    add(server.label, TOP, MS, await topOf(cache, filled, forget))
+  })
+
+  for (const [at, name] of Object.values(CALLS).entries()) {
+    await byTurns(bench, name, places, rounds, async ({ server, calls }, _, add) => {
+      add(server.label, name, RATE, (await calls.contenders[at]!.run(callers, ms)).rate)
+    })
+  }
+  await requests(bench, servers, memcached.address, pace)
+
+  for (const { label } of servers) {
+    const sent = bench.samples.spread(WIDE_CACHE, label, STATEMENTS).median
+    const text = `wide-cache on ${label} sends at most ${MOST_STATEMENTS} statements per visit`
+    // A few requests have the collector's statements to themselves.
+    if (bench.mode !== 'quick') bench.claim(`${text} (${number(sent)})`, sent <= MOST_STATEMENTS)
+  }
+  return report(bench)
+}
+
+/** A database with the tables, and nothing in them. */
+async function opened(bench: Bench, server: Server, name: string): Promise<Database> {
+  const database = server.open(await server.create(name))
+  bench.after(() => database.close())
+  await database.migrate()
+  return database
+}
+
+/** One at a time: there, and back in the next round. The first rounds warm up. */
+async function byTurns(
+  bench: Bench,
+  name: string,
+  places: readonly Place[],
+  rounds: number,
+  work: (place: Place, round: number, add: Bench['samples']['add']) => Promise<void>,
+): Promise<void> {
+  for (let round = -WARM_UPS; round < rounds; round++) {
+    bench.progress(`${name}, round ${round + 1} of ${rounds}`)
+    const order = round % 2 === 0 ? places : places.toReversed()
+    for (const place of order) {
+      await work(place, round, (...sample) => {
+        if (round >= 0) bench.samples.add(...sample)
+      })
+    }
+  }
+}
+
+function speedOf(work: readonly Work[]): number {
+  const [rows, ms] = work.reduce(([rows, ms], one) => [rows + one.rows, ms + one.ms], [0, 0])
+  return (rows / ms) * 1000
+}
+
+type Forget = () => Promise<void>
+
+async function statsOf(
+  cache: Cache,
+  database: Database,
+  forget: Forget,
+  visits: number,
+): Promise<number> {
+  return medianOf(async () => {
+    const { ms, answer } = await refresh(cache, database, forget, (activity) => activity.stats())
+    if (answer.pageViews !== visits || answer.visitors !== VISITORS) {
+      throw new Error(`stats() says ${answer.pageViews} views of ${answer.visitors} visitors`)
+    }
+    return ms
+  })
+}
+
+async function topOf(cache: Cache, database: Database, forget: Forget): Promise<number> {
+  return medianOf(async () => {
+    const { ms, answer } = await refresh(cache, database, forget, (activity) =>
+      activity.top('page', { ...rangeOf(1), n: 10 }),
+    )
+    if (answer.length !== 10) throw new Error(`top() has ${answer.length} pages`)
+    return ms
+  })
+}
+
+/** A read takes a millisecond or two: what a round says is the median of some. */
+async function medianOf(read: () => Promise<number>): Promise<number> {
+  const all: number[] = []
+  while (all.length < READS_A_ROUND) all.push(await read())
+  return median(all)
+}
+
+/** The rows of the tables here and in the docs: a name, a setting and a metric each. */
+export const ROWS: readonly (readonly [row: string, setting: string, metric: Metric])[] = [
+  ['rows/s that a collector commits', COMMIT, ROWS_PER_SECOND],
+  ["CPU time of the collector's process, µs a row", COMMIT, CPU_A_ROW],
+  ['rows/s that the retention removes', REMOVE, ROWS_PER_SECOND],
+  ['`stats()`, ms', STATS, MS],
+  ["`top('page')` of a day, ms", TOP, MS],
+  ...Object.values(CALLS).map((name) => [name, name, RATE] as const),
+]
+
+/** With the middle half, where there are several samples. */
+export function shown(spread: Spread): string {
+  return spread.low === spread.high ? number(spread.median) : withSpread(spread)
+}
+
+/** The rows of the table of all but requests. */
+export function beside(samples: Bench['samples']): Table['rows'] {
+  return ROWS.map(([measure, setting, metric]) => ({
+    measure,
+    ...Object.fromEntries(
+      [MARIADB, POSTGRES].map((label) => [label, shown(samples.spread(label, setting, metric))]),
+    ),
+    'PostgreSQL / MariaDB': shown(samples.ratio(POSTGRES, MARIADB, setting, metric)),
+  }))
+}
+
+/** The rows of the table of requests. */
+export function ofRequests(samples: Bench['samples']): Table['rows'] {
+  return [MARIADB, POSTGRES]
+    .flatMap((database) =>
+      [EMPTY_HOOK, WIDE_CACHE, INSERT].map((way) => {
+        const isHook = way === EMPTY_HOOK
+        return {
+          way: isHook ? way : `${way}, ${database}`,
+          'CPU until the answer, µs a request': shown(samples.spread(way, database, CPU)),
+          'CPU until the visit is in SQL': shown(samples.spread(way, database, CPU_WHOLE)),
+          'times wide-cache': isHook
+            ? ''
+            : shown(samples.ratio(way, WIDE_CACHE, database, CPU_WHOLE)),
+          'statements per visit': isHook
+            ? ''
+            : number(samples.spread(way, database, STATEMENTS).median),
+        }
+      }),
+    )
+    .filter((row, at) => at === 0 || row.way !== EMPTY_HOOK)
+}
+
+function report({ samples }: Bench): Report {
+  const rates = ROWS.filter(([, , { better }]) => better === 'more')
+  return {
+    tables: [
+      { title: 'The package on both', rows: beside(samples) },
+      { title: 'A site that records its requests', rows: ofRequests(samples) },
+    ],
+    chart: {
+      type: 'bars',
+      title: 'Rates on PostgreSQL, those on MariaDB being 1',
+      y: { name: 'times' },
+      groups: rates.map(([, setting]) => setting.replace(/,.*/, '')),
+      bars: [
+        {
+          name: 'PostgreSQL / MariaDB',
+          values: rates.map(([, setting, metric]) =>
+            samples.ratio(POSTGRES, MARIADB, setting, metric),
+          ),
+        },
+      ],
+    },
+  }
+}
