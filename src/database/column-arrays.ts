@@ -8,6 +8,9 @@ import type { Statement } from './dialect.js'
 /** Characters that a backslash goes before. */
 const SPECIAL = /["\\]/g
 
+/** Escapes that only JSON has, or backslashes that look like one. */
+const ONLY_JSON = /\\[bfnrtu]/
+
 /** The statement that gives rows, the values of one after the other, between head and tail. */
 export function arraysStatement(
   head: string,
@@ -28,7 +31,7 @@ export function arraysStatement(
     if (type === undefined) continue
     names.push(`c${column}`)
     arrays.push(`CAST(? AS ${type}[])`)
-    values.push(`{${cells.map(element).join(',')}}`)
+    values.push(arrayOf(cells))
   }
   return {
     sql:
@@ -48,6 +51,31 @@ function typeOf(cells: readonly SqlValue[]): string | undefined {
     type = 'BIGINT'
   }
   return type
+}
+
+/**
+ * A native function for all cells at once takes half the time of one for each. JSON writes texts,
+ * whole numbers and null as PostgreSQL reads them, but for control characters and lone surrogates.
+ */
+function arrayOf(cells: readonly SqlValue[]): string {
+  if (cells.every(isPlain)) {
+    const json = JSON.stringify(cells)
+    if (!ONLY_JSON.test(json)) return `{${json.slice(1, -1)}}`
+  } else if (cells.every(isBytes)) {
+    const hex = Buffer.concat(cells).toString('hex')
+    let at = 0
+    const digits = cells.map(({ length }) => hex.slice(at, (at += 2 * length)))
+    return `{"\\\\x${digits.join('","\\\\x')}"}`
+  }
+  return `{${cells.map(element).join(',')}}`
+}
+
+function isPlain(cell: SqlValue): boolean {
+  return cell === null || typeof cell === 'string' || Number.isInteger(cell)
+}
+
+function isBytes(cell: SqlValue): cell is Buffer {
+  return Buffer.isBuffer(cell)
 }
 
 function element(cell: SqlValue): string {
