@@ -11,6 +11,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pageOf, withoutBlocks } from './markdown.js'
 import { isSource } from '../sources.js'
 import { CATEGORIES } from '../../src/database/mysql/errors.js'
+import { CATEGORIES as SQLSTATES } from '../../src/database/postgres/errors.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -25,6 +26,8 @@ const PLACES = [
   /^ {2}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+):\s/gm,
   /\? '(SQLITE_[A-Z]+)'|: '(SQLITE_[A-Z]+)'/g,
   /'(ER_[A-Z_]+)'/g,
+  // SQLSTATEs with a remedy.
+  /^ {2}'([\dA-Z]{5})': /gm,
 ]
 /** Environment variables look the same. */
 const NO_CODES = ['DATABASE_URL']
@@ -56,6 +59,11 @@ const SQLITE_ERRORS =
   'ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL ' +
   'CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB'
 
+/** What Node says most often about a certificate, which the driver of PostgreSQL passes on. */
+const TLS_ERRORS =
+  'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT_LOCALLY ' +
+  'UNABLE_TO_VERIFY_LEAF_SIGNATURE CERT_HAS_EXPIRED ERR_TLS_CERT_ALTNAME_INVALID'
+
 /** Codes that servers, the driver and SQLite make, and the package passes on. */
 const passedOn = new Set([
   ...Object.values(CATEGORIES)
@@ -63,6 +71,8 @@ const passedOn = new Set([
     .map((number) => (isCheck(number) ? 'ER_CONSTRAINT_FAILED' : nameOf(number))),
   ...codesOfDriver(),
   ...SQLITE_ERRORS.split(' ').map((name) => `SQLITE_${name}`),
+  ...Object.values(SQLSTATES).flat(),
+  ...TLS_ERRORS.split(' '),
   'ER_DUP_ENTRY',
 ])
 
@@ -89,7 +99,7 @@ function codesOfDriver(): string[] {
 const page = withoutBlocks(pageOf('docs/errors.md').text)
 /** The cells of the tables whose rows begin with one code or several. */
 const rows = [
-  ...page.matchAll(/^\| (`[A-Z][A-Z\d_]+`(?:, `[A-Z][A-Z\d_]+`)*) \|(.*)\|$/gm),
+  ...page.matchAll(/^\| (`[A-Z\d][A-Z\d_]+`(?:, `[A-Z\d][A-Z\d_]+`)*) \|(.*)\|$/gm),
 ].flatMap(([, codes = '', cells = '']) =>
   codes.split(', ').map((code) => ({
     code: code.slice(1, -1),
@@ -127,9 +137,10 @@ test('a code that is not documented would be seen, wherever a source says it', (
     codesIn(
       "throw new DatabaseError('DATABASE_ONE', 'usage', message)\nconst code = 'CACHE_TWO'\n " +
         " readonly code = 'THREE'\n  EFOUR: 'nothing listens there'\n  ESIX:\n    'long'\n" +
-        "Object.assign(error, { code: 'FIVE_A' })\nconst own = variable(env, 'DATABASE_URL')\n",
+        "Object.assign(error, { code: 'FIVE_A' })\nconst own = variable(env, 'DATABASE_URL')\n" +
+        "  '28P01': 'check the password',\n",
     ).sort(),
-    ['CACHE_TWO', 'DATABASE_ONE', 'EFOUR', 'ESIX', 'FIVE_A', 'THREE'],
+    ['28P01', 'CACHE_TWO', 'DATABASE_ONE', 'EFOUR', 'ESIX', 'FIVE_A', 'THREE'],
   )
 })
 
