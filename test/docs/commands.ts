@@ -13,8 +13,11 @@ const CLI = 'dist/cli/main.js'
 /** Commands of npm and git, as far as pages use them. */
 const NPM_COMMANDS = ['ci', 'cit', 'version', 'publish']
 const GIT_COMMANDS = ['clone', 'commit', 'push', 'tag']
-/** Clients of the database, as far as test/real-servers/backup.test.ts runs them as printed. */
-const CLIENTS = ['mariadb', 'mariadb-dump']
+/**
+ * Clients of databases, as far as test/real-servers/backup.test.ts and test/docs/postgres.test.ts
+ * run them as printed.
+ */
+const CLIENTS = ['mariadb', 'mariadb-dump', 'psql', 'pg_dump', 'pg_restore']
 /** Flags of Node with a value of their own. */
 const NODE_FLAGS_WITH_VALUE = ['--import', '--require', '-r']
 const VARIABLES = [

@@ -43,12 +43,13 @@ const LEAST: { readonly [file: string]: number } = {
   'docs/frameworks.md': 3,
   'docs/getting-started.md': 5,
   'docs/hits.md': 2,
-  'docs/operations.md': 10,
+  'docs/operations.md': 14,
   'docs/privacy.md': 3,
   'docs/seen.md': 3,
   'docs/sequence.md': 1,
   'docs/wide-cache.md': 2,
   'docs/redis.md': 2,
+  'docs/postgresql.md': 2,
 }
 
 test('there are blocks in the README and in the docs', () => {

@@ -1,9 +1,10 @@
 /**
- * The places where blocks of the docs run: without any service, and on the memcached and MariaDB of
- * the tests.
+ * The places where blocks of the docs run: without any service, and on the memcached, MariaDB and
+ * PostgreSQL of the tests.
  */
 import { createConnection } from 'mysql2/promise'
-import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
+import pg from 'pg'
+import { sharedMemcached, sharedMysqlUrl, sharedPostgresUrl } from '../servers/shared.js'
 
 export interface Place {
   /** Environment of a block. */
@@ -18,11 +19,13 @@ export interface Place {
 
 const MYSQL_URL =
   /\b(?:mysql|mariadb):\/\/(?:([\w.-]+)(?::([\w.-]+))?@)?([\w.-]+)(?::(\d+))?\/(\w+)/g
+const POSTGRES_URL =
+  /\b(?:postgres|postgresql):\/\/([\w.-]+):([\w.-]+)@([\w.-]+)(?::(\d+))?\/(\w+)/g
 const MEMCACHED_ADDRESS = /\b([a-z\d.-]+):(11211)\b/g
 
 /** Whether a text says itself which servers it uses. */
 export function namesServers(text: string): boolean {
-  return text.search(MYSQL_URL) >= 0 || text.search(MEMCACHED_ADDRESS) >= 0
+  return [MYSQL_URL, POSTGRES_URL, MEMCACHED_ADDRESS].some((named) => text.search(named) >= 0)
 }
 
 export function embedded(folder: string): Place {
@@ -42,6 +45,11 @@ export async function onServers(text: string): Promise<Place> {
   for (const [, user, password, host, port = '3306', database] of text.matchAll(MYSQL_URL)) {
     routes[`${host}:${port}`] = endOf(url)
     await makeDatabase(url, user ?? 'root', password ?? '', database!)
+  }
+  for (const [, user, password, host, port = '5432', database] of text.matchAll(POSTGRES_URL)) {
+    const fresh = await sharedPostgresUrl()
+    routes[`${host}:${port}`] = endOf(fresh)
+    await makePostgresDatabase(fresh, user!, password!, database!)
   }
   return {
     env: { MEMCACHE_SERVERS: memcached, DATABASE_URL: url },
@@ -72,4 +80,23 @@ async function makeDatabase(
     await connection.query(statement)
   }
   await connection.end()
+}
+
+async function makePostgresDatabase(
+  url: string,
+  user: string,
+  password: string,
+  database: string,
+): Promise<void> {
+  const client = new pg.Client(url)
+  await client.connect()
+  try {
+    // Another block may have named the same.
+    await client.query(`DROP DATABASE IF EXISTS "${database}" WITH (FORCE)`)
+    await client.query(`DROP ROLE IF EXISTS "${user}"`)
+    await client.query(`CREATE ROLE "${user}" LOGIN PASSWORD '${password}'`)
+    await client.query(`CREATE DATABASE "${database}" OWNER "${user}"`)
+  } finally {
+    await client.end()
+  }
 }

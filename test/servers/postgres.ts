@@ -100,7 +100,13 @@ async function startOn(
   }
 
   async function start(): Promise<ChildProcess> {
-    const child = startProcess(program('postgres'), ['-D', data, ...args], log, {}, systemUser())
+    const child = startProcess(
+      postgresProgram('postgres'),
+      ['-D', data, ...args],
+      log,
+      {},
+      systemUser(),
+    )
     const deadline = performance.now() + START_TIMEOUT_MS
     while (
       !(await ask('SELECT 1', 'postgres').then(
@@ -177,11 +183,11 @@ async function initialise(folder: string, data: string): Promise<void> {
 
 async function run(name: string, args: readonly string[]): Promise<void> {
   const options = { timeout: START_TIMEOUT_MS, cwd: '/', ...systemUser() }
-  await promisify(execFile)(program(name), args, options)
+  await promisify(execFile)(postgresProgram(name), args, options)
 }
 
-/** The programs of a version lie beside each other. */
-function program(name: string): string {
+/** Path of a program of PostgreSQL. Those of a version lie beside each other. */
+export function postgresProgram(name: string): string {
   return join(dirname(realpathSync(binary('postgres'))), name)
 }
 
