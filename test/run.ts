@@ -52,13 +52,15 @@ const LONGEST = [
 
 /**
  * Run by `--all`, and by name: three servers of a cluster take the machine from all others, few
- * machines have a Prometheus or a PgBouncer, and a backup is restored in a minute.
+ * machines have a Prometheus or a PgBouncer, a backup is restored in a minute, and the example of
+ * view counts takes much of the processor.
  */
 const ONLY_OF_ALL = [
   'test/real-servers/galera.test.ts',
   'test/real-servers/backup.test.ts',
   'test/real-servers/pgbouncer.test.ts',
   'test/deploy/prometheus.test.ts',
+  'test/examples/view-counts.test.ts',
 ]
 
 const args = process.argv.slice(2)

@@ -23,6 +23,7 @@ const NODE_FLAGS_WITH_VALUE = ['--import', '--require', '-r']
 const VARIABLES = [
   'MEMCACHE_SERVERS',
   'WIDE_CACHE_SERVERS',
+  'REDIS_URL',
   'DATABASE_URL',
   'WIDE_CACHE_DATABASE_URL',
   'PORT',

@@ -21,6 +21,7 @@ const PASSED_ON = [
   'connections/warn-failure.ts',
   'database/mysql/mysql.ts',
   'database/open.ts',
+  'database/postgres/postgres.ts',
   'support/warn-once.ts',
   'visitors/guard.ts',
 ]
