@@ -17,7 +17,12 @@ export function pages(): Page[] {
   const others = readdirSync(ROOT)
     .filter((file) => file.endsWith('.md'))
     .sort()
-  return [...[...others, 'bench/README.md', 'deploy/README.md', 'examples/view-counts/README.md'].map(pageOf), ...docs()]
+  return [
+    ...[...others, 'bench/README.md', 'deploy/README.md', 'examples/view-counts/README.md'].map(
+      pageOf,
+    ),
+    ...docs(),
+  ]
 }
 
 /** The files of `docs/`. */

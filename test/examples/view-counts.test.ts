@@ -12,7 +12,7 @@ import { startPostgres } from '../servers/postgres.js'
 import { startRedis } from '../servers/redis.js'
 
 const MAIN = fileURLToPath(new URL('../../examples/view-counts/main.js', import.meta.url))
-const VIEWS = 2_000
+const VIEWS = 1_000
 const LIMIT_MS = 500_000
 
 interface Result {
