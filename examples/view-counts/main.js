@@ -42,6 +42,8 @@ const newViews = Array.from({ length: VIEWS }, (_, n) => ({
 
 async function start(way, run) {
   const site = fork(fileURLToPath(new URL('site.js', import.meta.url)), [way], {
+    // What it logs is no result.
+    stdio: ['ignore', 2, 2, 'ipc'],
     env: {
       ...process.env,
       VIEW_COUNTS: JSON.stringify({ redisUrl, databaseUrl, run, threads }),
