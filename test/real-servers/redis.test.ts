@@ -5,6 +5,8 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { Redis as Client } from 'ioredis'
+import { eventually } from '../../src/support/eventually.fixture.js'
 import { ALL as IN_FULL } from '../scale.js'
 import { type Redis, startRedis } from '../servers/redis.js'
 import { Relay } from '../servers/relay.js'
@@ -48,6 +50,17 @@ function exactlyOnce(
   })
 }
 
+async function evicts({ url }: Redis): Promise<void> {
+  const client = new Client(url)
+  try {
+    await eventually('it evicts', async () =>
+      /evicted_keys:[1-9]/.test(await client.info('stats')),
+    )
+  } finally {
+    client.disconnect()
+  }
+}
+
 describe('exactly once on Redis', { concurrency: SITES_AT_ONCE }, () => {
   exactlyOnce('killed, and back with an older snapshot', [], async (redis) => {
     await redis.tell('SAVE')
@@ -69,8 +82,8 @@ describe('exactly once on Redis', { concurrency: SITES_AT_ONCE }, () => {
     await replica.tell('REPLICAOF NO ONE')
   })
 
-  const small = ['--maxmemory', '3mb', '--maxmemory-policy', 'allkeys-random']
-  exactlyOnce('too small, so that it evicts at random', small, async () => undefined)
+  const small = ['--maxmemory', '2mb', '--maxmemory-policy', 'allkeys-random']
+  exactlyOnce('too small, so that it evicts at random', small, evicts)
 
   if (IN_FULL) {
     exactlyOnce('nothing goes wrong', [], async () => undefined)
