@@ -2,6 +2,7 @@
  * Checks what a user says about a PostgreSQL server, and makes pg's options of it. No message shows
  * a URL or a password.
  */
+import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import type { PoolConfig } from 'pg'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
 import { checkedHosts } from '../servers/host-list.js'
@@ -67,5 +68,15 @@ export function poolOptions(
     application_name: 'wide-cache',
     types: postgresTypes,
   }
-  return servers.map((server) => ({ ...common, ...server }))
+  return servers.map((server) => ({ ...common, ...server, ...verifying(others.ssl, server.host) }))
+}
+
+/** Has the certificate compared with the host that is named. Older pg takes `localhost` for it. */
+function verifying(ssl: PostgresOptions['ssl'], host: string): Pick<PoolConfig, 'ssl'> {
+  if (typeof ssl !== 'object' || ssl.rejectUnauthorized === false || ssl.checkServerIdentity) {
+    return {}
+  }
+  const checked = (_: string, certificate: PeerCertificate) =>
+    checkServerIdentity(host, certificate)
+  return { ssl: { ...ssl, checkServerIdentity: checked } }
 }

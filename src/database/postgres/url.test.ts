@@ -22,9 +22,12 @@ function read(parameters: string) {
     'database',
     (message) => warnings.push(message),
   )
-  const { ssl, max, host, port } = options!
+  const { ssl: given, max, host, port } = options!
+  const { checkServerIdentity, ...others } = typeof given === 'object' ? given : {}
+  const ssl = typeof given === 'object' ? others : given
+  const anyName = checkServerIdentity?.('a', { subject: { CN: 'b' } } as never) === undefined
   assert(!warnings.some((warning) => /s3cret|anna|PEM/.test(warning)))
-  return { ssl, max, host, port, warnings }
+  return { ssl, anyName, max, host, port, warnings }
 }
 
 test('a URL names user, password, host, port and database, percent-encoded', () => {
@@ -54,27 +57,25 @@ test('a Unix socket is named by its folder, in either form of libpq', () => {
 })
 
 test("TLS is asked for in libpq's words", () => {
-  const { ssl: named } = read(`sslmode=verify-ca&sslrootcert=${pem('ca')}`)
-  assert(typeof named === 'object' && named.checkServerIdentity)
-  assert.equal(named.checkServerIdentity('a', {} as never), undefined, 'any name will do')
-  const cases: [string, unknown][] = [
-    ['', undefined],
-    ['sslmode=disable', undefined],
-    ['sslmode=require', { rejectUnauthorized: false }],
-    ['sslmode=verify-full', {}],
-    ['sslrootcert=system', {}],
-    [`sslrootcert=${pem('ca')}`, { ca: 'PEM of ca' }],
+  const cases: [string, unknown, anyName: boolean][] = [
+    ['', undefined, true],
+    ['sslmode=disable', undefined, true],
+    ['sslmode=require', { rejectUnauthorized: false }, true],
+    ['sslmode=verify-full', {}, false],
+    ['sslrootcert=system', {}, false],
+    [`sslrootcert=${pem('ca')}`, { ca: 'PEM of ca' }, false],
     [
       `sslmode=verify-full&sslrootcert=${pem('ca')}&sslcert=${pem('cert')}&sslkey=${pem('key')}`,
       { ca: 'PEM of ca', cert: 'PEM of cert', key: 'PEM of key' },
+      false,
     ],
-    [`sslmode=verify-ca&sslrootcert=${pem('ca')}`, { ...named, ca: 'PEM of ca' }],
+    [`sslmode=verify-ca&sslrootcert=${pem('ca')}`, { ca: 'PEM of ca' }, true],
     // As libpq has it: a root certificate makes `require` verify it.
-    [`sslmode=require&sslrootcert=${pem('ca')}`, { ...named, ca: 'PEM of ca' }],
+    [`sslmode=require&sslrootcert=${pem('ca')}`, { ca: 'PEM of ca' }, true],
   ]
-  for (const [parameters, ssl] of cases) {
+  for (const [parameters, ssl, anyName] of cases) {
     const found = read(parameters)
-    assert.deepEqual([found.ssl, found.warnings], [ssl, []], parameters)
+    assert.deepEqual([found.ssl, found.anyName, found.warnings], [ssl, anyName, []], parameters)
   }
   for (const mode of ['allow', 'prefer']) {
     const found = read(`sslmode=${mode}`)
@@ -105,11 +106,12 @@ test('what the connection would not be is refused by name, without a value', () 
 })
 
 test('other parameters are named in one warning, never their values, and change nothing', () => {
-  const { warnings, ...found } = read('schema=s3cret&pgbouncer=true&b%24r=s3cret')
+  const { warnings, anyName, ...found } = read('schema=s3cret&pgbouncer=true&b%24r=s3cret')
   assert.deepEqual(warnings, [
     'wide-cache: option "database": the URL has parameters that wide-cache does not know and ' +
       'ignores: schema, pgbouncer, (a name with special characters)',
   ])
+  assert(anyName)
   assert.deepEqual(found, { ssl: undefined, max: 5, host: 'db7.example.net', port: 5432 })
 })
 
