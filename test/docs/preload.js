@@ -16,6 +16,8 @@ net.Server.prototype.listen = function (...args) {
 
 const { connect } = net.Socket.prototype
 net.Socket.prototype.connect = function (...args) {
+  // pg says (port, host).
+  if (typeof args[1] === 'string') args.splice(0, 2, { port: Number(args[0]), host: args[1] })
   // net.connect() hands its arguments on as [options, callback].
   const options = Array.isArray(args[0]) ? args[0][0] : args[0]
   if (typeof options === 'object' && options !== null && options.port !== undefined) {
