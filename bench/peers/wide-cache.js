@@ -4,11 +4,14 @@ import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { createActivity } from 'wide-cache'
 
-/** `options`: those of createActivity(). */
+/**
+ * @param {{ memcached: string, mysqlUrl?: string, postgresUrl?: string, name?: string,
+ *   width?: number, options?: object }} given `options`: those of createActivity()
+ */
 export function start({
   memcached,
   mysqlUrl,
-  postgresUrl = undefined,
+  postgresUrl,
   name = 'activity',
   width = 15,
   options = {},
