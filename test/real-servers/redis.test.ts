@@ -53,9 +53,7 @@ function exactlyOnce(
 async function evicts({ url }: Redis): Promise<void> {
   const client = new Client(url)
   try {
-    await eventually('it evicts', async () =>
-      /evicted_keys:[1-9]/.test(await client.info('stats')),
-    )
+    await eventually('it evicts', async () => /evicted_keys:[1-9]/.test(await client.info('stats')))
   } finally {
     client.disconnect()
   }
