@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { memcached } from '../../src/cache/memcached/memcached.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { fewOrMany } from '../scale.js'
 import { watchTurns } from '../servers/longest-turn.js'
 import { startMemcached } from '../servers/memcached.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
@@ -22,7 +23,7 @@ import {
 } from './recorded.js'
 
 const WRITERS = 10
-const FRAMES = 2_000
+const FRAMES = fewOrMany(500, 2_000)
 /** Number of each writer's frame that the cache loses: an early one. */
 const LOST = 3
 /** Fills a frame of the smallest size with one row. */
