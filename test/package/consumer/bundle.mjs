@@ -1,6 +1,6 @@
-// Bundles server.mjs as sites do, with and without what it says to set.
+// Bundles server.mjs as sites do, with and without what it says to set. webpack makes those of its
+// bundles that are named on the command line.
 import esbuild from 'esbuild'
-import webpack from 'webpack'
 
 // Without it no bundle as an ES module has a `require` for Express.
 const banner = {
@@ -18,8 +18,10 @@ const viaEsbuild = (file, options) =>
     outfile: `bundles/${file}`,
     ...options,
   })
-const viaWebpack = (filename, options) =>
-  new Promise((resolve, reject) => {
+const viaWebpack = async (filename, options) => {
+  if (!process.argv.includes(filename)) return
+  const { default: webpack } = await import('webpack')
+  await new Promise((resolve, reject) => {
     webpack(
       {
         mode: 'development',
@@ -35,6 +37,7 @@ const viaWebpack = (filename, options) =>
           : resolve(),
     )
   })
+}
 
 await Promise.all([
   viaEsbuild('esbuild-all.mjs', { format: 'esm', banner }),
