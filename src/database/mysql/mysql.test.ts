@@ -15,6 +15,7 @@ import { testMigrations } from '../migrations.suite.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { poolOptions } from './pool-options.js'
 import { MysqlSession } from './session.js'
+import { fewOrMany } from '../../../test/scale.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
@@ -37,7 +38,7 @@ testMigrations({
   name: 'mysql',
   fresh: sharedMysqlUrl,
   open: (url) => new MysqlDatabase(url),
-  processes: 20,
+  processes: fewOrMany(8, 20),
 })
 
 /** A server whose defaults are all wrong for us, and that may be restarted. */
