@@ -1,8 +1,8 @@
 /**
  * The package as users receive it: packed, installed into an empty project with Express 5,
- * imported, required, type-checked and bundled by esbuild; in `npm run test:all` also with the other
- * Nodes that it runs on, the oldest TypeScript, Express 4 and webpack. Needs `npm run build` before,
- * and the npm registry.
+ * imported, required, type-checked and bundled by esbuild; in `npm run test:all` also with the
+ * other Nodes that it runs on, the oldest TypeScript, Express 4 and webpack. Needs `npm run build`
+ * before, and the npm registry.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
