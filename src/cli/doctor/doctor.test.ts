@@ -120,7 +120,7 @@ async function nothingLeft(database: Database): Promise<void> {
 for (const [server, fresh] of [
   ['MariaDB', sharedMysqlUrl],
   ['PostgreSQL', sharedPostgresUrl],
-] as const)
+] as const) {
   test(`${server}: a healthy site has no warning, and nothing of the doctor is left`, async () => {
     const url = await fresh()
     const cache = await sharedMemcached()
@@ -146,6 +146,7 @@ for (const [server, fresh] of [
     assert.equal(rows.length, 1)
     await database.close()
   })
+}
 
 test('the whole way closes all that it has opened', async () => {
   const file = join(folder, `${files++}.db`)
