@@ -1,7 +1,5 @@
--- Site activity. Times are milliseconds since the Unix epoch (UTC), seconds are whole ones since then.
+-- What the tables and columns mean is said in sql/mysql/activity/0001_tables.sql.
 
--- One row a visit, stored in the order of time, in which rows come and are removed. number: which one it is of all visits
--- of the name, in the order in which they came to SQL. visitor is NULL where it is unknown.
 CREATE TABLE IF NOT EXISTS activities (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   created_at BIGINT NOT NULL,
@@ -11,8 +9,6 @@ CREATE TABLE IF NOT EXISTS activities (
   PRIMARY KEY (name, created_at, number)
 );
 
--- What is summed up beside the rows, in the same transactions: how many views each second has (sums_only of them have no row,
--- because only sums are kept),
 CREATE TABLE IF NOT EXISTS activity_seconds (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   second BIGINT NOT NULL,
@@ -21,8 +17,6 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
   PRIMARY KEY (name, second)
 );
 
--- and, per UTC day, each visitor: the newest second they were seen in, and the hours (bit 0: from 0:00 to 1:00).
--- last_slice is last_second divided by 300: an index on the second itself would change with each visit.
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   day BIGINT NOT NULL,
@@ -34,12 +28,6 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
 );
 CREATE INDEX IF NOT EXISTS activity_visitors_last_slice ON activity_visitors (name, last_slice);
 
--- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
--- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
--- The books balance if the views of all hours, and uncounted, are the rows that the ledger has committed. uncounted: rows
--- that it had before the first visit. difference: how many more it had than that when a collector last looked. settled:
--- rows that it had before the first visit, and for the closed days. first_day: the oldest closed day with a visit.
--- rows_from, values_from: the first hour whose rows, seconds and visitors, or values, have not been removed by age.
 CREATE TABLE IF NOT EXISTS activity_books (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   open_day BIGINT NOT NULL,
@@ -54,10 +42,6 @@ CREATE TABLE IF NOT EXISTS activity_books (
   PRIMARY KEY (name)
 );
 
--- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
--- hour are NULL until its day is closed; days are entered when they close. recounted: what the last recount of the hour's
--- rows has found to differ; empty: nothing; NULL: there was none. count_after: a commit that brings the views of an hour above
--- it counts the hour's values, of which a view adds one at most to each dimension.
 CREATE TABLE IF NOT EXISTS activity_hours (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   hour BIGINT NOT NULL,
@@ -78,10 +62,6 @@ CREATE TABLE IF NOT EXISTS activity_days (
   PRIMARY KEY (name, day)
 );
 
--- What else is certified of a day. Layers of which collectors have compared the rows with activity_seconds: how often they
--- were equal, how often not, and when the last such layer began (a second since 1970). The others are NULL until the day is
--- closed. Each closed day from the first one with visits on has what it was then: its figures, and those of its hours as
--- JSON. One with views also has the views of all days, uncounted as in activity_books, and all rows of the ledger.
 CREATE TABLE IF NOT EXISTS activity_certificates (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   day BIGINT NOT NULL,
@@ -103,8 +83,6 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   PRIMARY KEY (name, day)
 );
 
--- Views by the values of a dimension (page, referrer, …), never two dimensions together. The empty value has the views of
--- all values that are not listed one by one. Hours are kept for some days, days stay.
 CREATE TABLE IF NOT EXISTS activity_hour_values (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   dimension VARCHAR(32) COLLATE "C" NOT NULL,
@@ -123,8 +101,6 @@ CREATE TABLE IF NOT EXISTS activity_day_values (
   PRIMARY KEY (name, dimension, day, value)
 );
 
--- What the values of a dimension were when a day was closed: the sum of their views, and that of views times a number made
--- of the value, of the day and of its hours.
 CREATE TABLE IF NOT EXISTS activity_closed_values (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   day BIGINT NOT NULL,

@@ -1,6 +1,5 @@
--- Counters. Times are milliseconds since the Unix epoch, by the database's clock.
+-- What the tables and columns mean is said in sql/mysql/counters/0001_tables.sql.
 
--- One row a sharded counter. `id` is in its cache key, so that two databases may share a cache.
 CREATE TABLE IF NOT EXISTS sharded_counters (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   id BYTEA NOT NULL,
@@ -8,8 +7,6 @@ CREATE TABLE IF NOT EXISTS sharded_counters (
   PRIMARY KEY (name)
 );
 
--- Its shards, made when first used. A shard holds no more than its share of 2^53-1 among `of_shards`, so the sum
--- never passes it. Changed by: one shard at a time; or several, with the row of sharded_counters locked before them.
 CREATE TABLE IF NOT EXISTS sharded_counter_shards (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   shard INT NOT NULL,
@@ -18,7 +15,6 @@ CREATE TABLE IF NOT EXISTS sharded_counter_shards (
   PRIMARY KEY (name, shard)
 );
 
--- One row a process and day: the number of its newest transaction, so that one of unknown outcome is not done twice.
 CREATE TABLE IF NOT EXISTS sharded_counter_lanes (
   lane BYTEA NOT NULL,
   sequence BIGINT NOT NULL,
@@ -27,7 +23,6 @@ CREATE TABLE IF NOT EXISTS sharded_counter_lanes (
 );
 CREATE INDEX IF NOT EXISTS sharded_counter_lanes_created_at ON sharded_counter_lanes (created_at);
 
--- One row a global counter: its newest generation. Locked before its shards.
 CREATE TABLE IF NOT EXISTS global_counters (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   generation BIGINT NOT NULL,
@@ -35,7 +30,6 @@ CREATE TABLE IF NOT EXISTS global_counters (
   PRIMARY KEY (name)
 );
 
--- The counter's persisted value is the greatest of its shards; all are of the newest generation.
 CREATE TABLE IF NOT EXISTS global_counter_shards (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   shard INT NOT NULL,
@@ -44,7 +38,6 @@ CREATE TABLE IF NOT EXISTS global_counter_shards (
   PRIMARY KEY (name, shard)
 );
 
--- The newest generations: the token in the cache key of each, and the value that the one before it ended with.
 CREATE TABLE IF NOT EXISTS global_counter_generations (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   generation BIGINT NOT NULL,

@@ -1,6 +1,5 @@
--- Sequences: one row each, its newest generation. token names the generation's counter in the cache, NULL where
--- numbers come from this row alone. base is the number before its first; nothing above reserved is handed out.
--- established: nobody believes in an earlier generation any more.
+-- What the tables and columns mean is said in sql/mysql/sequence/0001_tables.sql.
+
 CREATE TABLE IF NOT EXISTS sequence_generations (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   generation BIGINT NOT NULL,
