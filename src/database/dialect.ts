@@ -25,7 +25,7 @@ interface Differences {
   readonly hex: (expression: string, of: 'text' | 'bytes') => string
   /** The number whose digits are in a column of bytes. */
   readonly numberIn: (column: string) => string
-  /** A number of up to 24 bits made of a column of bytes, always the same; 0 for no bytes. */
+  /** A number below 2^25 made of a column of bytes, the same each time; 0 for no bytes. */
   readonly weight: (column: string) => string
   /** Join between the tables of an UPDATE of several; `undefined` where there is none. */
   readonly updateJoin: string | undefined
@@ -111,7 +111,6 @@ const DIFFERENCES: Record<Dialect, Differences> = {
   sqlite: {
     ...STANDARD,
     asArrays: false,
-    // A SQLite transaction holds the only write lock from its beginning.
     // A transaction locks all from its start. The comments tell where others lock.
     forUpdate: ' /* FOR UPDATE */',
     skipLocked: ' /* FOR UPDATE SKIP LOCKED */',
@@ -268,7 +267,7 @@ export function numberIn(dialect: Dialect, column: string): string {
   return DIFFERENCES[dialect].numberIn(column)
 }
 
-/** Selects a number of up to 24 bits made of a column of bytes; 0 for no bytes. */
+/** Selects a number below 2^25 made of a column of bytes; 0 for no bytes. */
 export function weight(dialect: Dialect, column: string): string {
   return DIFFERENCES[dialect].weight(column)
 }

@@ -36,6 +36,13 @@ export function testDialect(it: DatabaseTest): void {
         [2, 'x', 9, 10, 9, 1],
       ],
     )
+    await merged.upsert(database, [[3, 'x', null, null, null, null]])
+    await merged.upsert(database, [[3, 'x', 1, 1, 1, 1]])
+    assert.deepEqual(
+      Object.values((await database.query('SELECT * FROM t WHERE a = 3')).rows[0]!),
+      [3, 'x', null, null, 1, null],
+      'what meets NULL is NULL',
+    )
     await table('t', ['a', 'b'], 'most').upsert(database, [[1, 'x', 1000]])
     assert.deepEqual(await column(database, `SELECT most FROM t WHERE a = 1 AND b = 'x'`), [5])
   })

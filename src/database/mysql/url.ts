@@ -4,7 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { wrongValue } from '../../support/options.js'
-import { urlsOfHosts } from '../servers/host-list.js'
+import { acceptedParameters, serverUrl } from '../servers/url.js'
 import type { MysqlOptions } from './options.js'
 
 const ALLOWED_URL =
@@ -23,80 +23,43 @@ const ACCEPTED = ['connection_limit', 'socket', ...TLS] as const
 type Parameter = (typeof ACCEPTED)[number]
 type Parameters = ReadonlyMap<Parameter, string>
 
-/**
- * Names of parameters that a message may show. Any other may be a piece of a password with a `?`.
- */
-const NAME = /^[\w.-]{1,40}$/
-
 /** @throws RangeError naming `option`, or the parameter whose value is wrong */
 export function mysqlUrl(
   text: string,
   option: string,
   warn: (message: string) => void,
 ): MysqlOptions {
-  const urls = urlsOfHosts(text).map((one, index, all) => {
-    // `new URL` puts what it was given, password and all, into its error.
-    if (URL.canParse(one)) return new URL(one)
-    const which = all.length > 1 ? `whose host ${index + 1} of ${all.length}` : 'that'
-    throw wrongValue(option, `a URL ${which} cannot be read`, ALLOWED_URL)
-  })
-  const [url] = urls as [URL]
-  if (url.protocol !== 'mysql:' && url.protocol !== 'mariadb:') {
-    throw wrongValue(option, `${url.protocol}…`, ALLOWED_URL)
-  }
-  // A password with a raw / or #, or a URL without its //, would be shown as the schema.
-  if (urls.some(({ pathname, hash }) => pathname.includes('@') || hash !== '')) {
-    throw wrongValue(option, 'a URL that cannot be read', ALLOWED_URL)
-  }
-  const decoded = (part: string) => {
-    try {
-      return decodeURIComponent(part) || undefined
-    } catch {
-      throw wrongValue(option, 'a URL with a wrong % in it', ALLOWED_URL)
-    }
-  }
+  const {
+    hosts,
+    user,
+    password,
+    database,
+    parameters: given,
+  } = serverUrl(text, option, ['mysql', 'mariadb'], ALLOWED_URL)
   const warning = (what: string) => warn(`wide-cache: option "${option}": ${what}`)
-  const parameters = parametersOf(url, option, warning)
+  const parameters = acceptedParameters(
+    given,
+    (name) => ACCEPTED.find((one) => plainly(one) === plainly(name)),
+    (name, shown) => {
+      if (/ssl|tls/.test(plainly(name))) {
+        throw wrongValue(option, `a URL with the parameter ${shown}`, `of TLS, ${TLS.join(', ')}`)
+      }
+      if (/socket(?:path)?$/.test(plainly(name))) {
+        throw wrongValue(option, `a URL with the parameter ${shown}`, 'for a socket, socket')
+      }
+    },
+    warning,
+  )
   const limit = parameters.get('connection_limit')
-  const hosts = urls.map(({ hostname, port }) => ({
-    host: decoded(hostname.replace(/^\[(.*)\]$/, '$1')),
-    port: port === '' ? undefined : Number(port),
-  }))
   return {
     ...(hosts.length > 1 ? { hosts } : hosts[0]),
-    user: decoded(url.username),
-    password: decoded(url.password),
-    database: decoded(url.pathname.slice(1)) ?? '',
+    user,
+    password,
+    database,
     socketPath: parameters.get('socket'),
     ssl: tlsOf(parameters, warning),
     connectionLimit: limit === undefined ? undefined : Number(limit),
   }
-}
-
-/**
- * Returns the accepted parameters. Refuses others that ask for TLS or a socket, because the
- * connection would be another one than they ask for, and warns of the rest.
- */
-function parametersOf(url: URL, option: string, warning: (what: string) => void): Parameters {
-  const parameters = new Map<Parameter, string>()
-  const unknown: string[] = []
-  for (const [name, value] of url.searchParams) {
-    const accepted = ACCEPTED.find((one) => plainly(one) === plainly(name))
-    const shown = NAME.test(name) ? name : '(a name with special characters)'
-    if (accepted) {
-      if (!parameters.has(accepted)) parameters.set(accepted, value)
-    } else if (/ssl|tls/.test(plainly(name))) {
-      throw wrongValue(option, `a URL with the parameter ${shown}`, `of TLS, ${TLS.join(', ')}`)
-    } else if (/socket(?:path)?$/.test(plainly(name))) {
-      throw wrongValue(option, `a URL with the parameter ${shown}`, 'for a socket, socket')
-    } else unknown.push(shown)
-  }
-  if (unknown.length > 0) {
-    warning(
-      `the URL has parameters that wide-cache does not know and ignores: ${unknown.join(', ')}`,
-    )
-  }
-  return parameters
 }
 
 /** `ssl-mode`, `ssl_mode` and `sslMode` are one. */

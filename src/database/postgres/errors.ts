@@ -24,7 +24,7 @@ export const CATEGORIES: Readonly<
 }
 
 /** Errors whose quotes hold names of tables, columns, constraints and roles only. */
-const QUOTES_NAMES = /^(?:23|42P01|42703|42804|42P07|42501|3D000|3F000|28|22001)/
+const QUOTES_NAMES = /^(?:23|42P01|42703|42804|42P07|42501|3D000|3F000|28)/
 
 const FREE_SPACE = '. Free space where the server keeps its data'
 const AGAIN = '. All of the transaction is undone, so its work can run again'

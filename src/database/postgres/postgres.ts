@@ -15,18 +15,18 @@ import { PostgresSessions } from './sessions.js'
 export type { PostgresOptions } from './options.js'
 
 /** Key of the advisory lock of migrations: the bytes of "widecach". Locks are the database's. */
-const MIGRATION_LOCK = '8604505520013075304'
+const MIGRATION_LOCK = '8604518949689844584'
 
 /**
- * A PostgreSQL (10.20+) database, by the package `pg` (8 or later), which is to be installed beside
- * this one. Connects at the first use.
+ * A PostgreSQL (10.20+) database, by the package `pg` (8.12 or later), which is to be installed
+ * beside this one. Connects at the first use.
  *
  * @param given `postgres://user:password@host:port/database` or the same as options. Several hosts,
  * `host:port,host:port`, are servers of one database; a process uses one at a time, and only one
  * that takes writes. A URL may have the parameters `connection_limit`, `host` (the folder of a Unix
  * socket), `target_session_attrs`, `sslmode`, `sslrootcert`, `sslcert`, `sslkey`.
  * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the
- * message.
+ * message. Error `ERR_WIDE_CACHE_POSTGRES` without `pg`.
  */
 export function postgres(given: string | PostgresOptions): Database {
   return new PostgresDatabase(given)

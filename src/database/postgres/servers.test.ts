@@ -192,6 +192,23 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     assert.equal(await nOf(database), 1, 'that part is stored')
   })
 
+  test('what a statement leaves in its session is gone for the next one', async () => {
+    const database = open(`${await sharedPostgresUrl()}?connection_limit=1`)
+    const value = async (sql: string) => Object.values((await database.query(sql)).rows[0]!)[0]
+    const backend = await value('SELECT pg_backend_pid()')
+    await database.query("SET lock_timeout = '7s'")
+    await database.query('CREATE TEMPORARY TABLE left_over (n INT)')
+    await database.query(`SELECT set_config('work_mem', '77kB', false)`)
+    await database.query('SELECT pg_advisory_lock(7)')
+    assert.equal(await value(`SELECT current_setting('lock_timeout')`), '0')
+    assert.notEqual(await value(`SELECT current_setting('work_mem')`), '77kB')
+    await rejects(database.query('SELECT n FROM left_over'), 'usage')
+    assert.equal(await value('SELECT COUNT(*) FROM pg_locks WHERE objid = 7'), 0)
+    assert.equal(await value('SELECT pg_backend_pid()'), backend, 'on the same connection')
+    await database.query('BEGIN')
+    assert.notEqual(await value('SELECT pg_backend_pid()'), backend, 'an open transaction goes')
+  })
+
   test('a process moves to the host that takes writes, and to none that takes none', async () => {
     const url = await sharedPostgresUrl()
     const [one, other] = [await relayed(url), await relayed(url)]

@@ -25,6 +25,12 @@ const GUARD = 'wide_cache.transaction'
 const PROCESS = randomUUID()
 const DIVISION_BY_ZERO = '22012'
 let transactions = 0
+/**
+ * Statements that leave a session as it was: nothing but rows, and neither settings nor locks by
+ * number.
+ */
+const PLAIN =
+  /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b(?![^]*\b(?:set_config|pg_(?:try_)?advisory_lock))/i
 
 /** What pg says of a statement. */
 interface PostgresResult {
@@ -44,6 +50,8 @@ export class PostgresSession implements ServerSession {
   readonly #place: Pick<Place, 'name' | 'server'>
   /** Returns the connection to the pool, or has it removed. Called once. */
   readonly #release: (isUseless: boolean) => void
+  /** Whether a statement may have changed the session. */
+  #changed = false
   #ended: { readonly reason: unknown } | undefined
 
   constructor(
@@ -104,16 +112,26 @@ export class PostgresSession implements ServerSession {
       refuseOversize(text, values)
       // Always in the extended protocol, which takes one statement only.
       const query = { text, values, queryMode: 'extended' }
-      return async () =>
-        resultOf(
-          (await this.#answered(timeoutMs, () => this.#client.query(query))) as PostgresResult,
-        )
+      return async () => {
+        this.#changed ||= !PLAIN.test(sql)
+        const result = await this.#answered(timeoutMs, () => this.#client.query(query))
+        return resultOf(result as PostgresResult)
+      }
     } catch (error) {
       return () => Promise.reject(error)
     }
   }
 
+  /**
+   * Gives the connection back. Settings, temporary tables and locks by number of its user are gone;
+   * within a transaction that its user has left open, the server refuses that.
+   */
   async recycle(): Promise<void> {
+    try {
+      if (this.#changed) await this.#simple('DISCARD ALL', BEGIN_TIMEOUT_MS)
+    } catch (error) {
+      this.destroy(error)
+    }
     if (this.#ended) return
     this.#ended = { reason: undefined }
     this.#release(false)

@@ -5,7 +5,7 @@
  */
 import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { within } from '../../support/within.js'
-import { cutOffError } from '../closed.js'
+import { closedError, cutOffError } from '../closed.js'
 import { noneFree, queueFull } from '../servers/errors.js'
 import { CONNECT_TIMEOUT_MS, QUEUE_LIMIT, QUIT_TIMEOUT_MS } from '../servers/limits.js'
 import type { Place } from '../servers/place.js'
@@ -68,6 +68,7 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
 
   async close(): Promise<void> {
     for (const session of this.#used) session.destroy(cutOffError())
+    for (const fail of this.#waiting) fail(closedError())
     await within(QUIT_TIMEOUT_MS, this.#pool.end())
   }
 

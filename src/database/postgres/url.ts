@@ -5,10 +5,10 @@
  */
 import { readFileSync } from 'node:fs'
 import { wrongValue } from '../../support/options.js'
-import { urlsOfHosts } from '../servers/host-list.js'
+import { acceptedParameters, serverUrl } from '../servers/url.js'
 import type { PostgresOptions } from './options.js'
 
-export const ALLOWED_URL =
+const ALLOWED_URL =
   'postgres://user:password@host:port/database or ' +
   'postgres://user:password@host:port,host:port/database ' +
   '(special characters percent-encoded), with ?sslmode=require, ?host=/folder/of/the/socket or ' +
@@ -25,11 +25,6 @@ type Parameters = ReadonlyMap<Parameter, string>
 
 /** Values of `target_session_attrs` that a server which takes writes has. */
 const WRITABLE = ['any', 'read-write', 'primary']
-/**
- * Names of parameters that a message may show. Any other may be a piece of a password with a `?`.
- */
-const NAME = /^[\w.-]{1,40}$/
-
 const ANY_NAME = { checkServerIdentity: () => undefined }
 
 /** @throws RangeError naming `option`, or the parameter whose value is wrong */
@@ -38,68 +33,25 @@ export function postgresUrl(
   option: string,
   warn: (message: string) => void,
 ): PostgresOptions {
-  const urls = urlsOfHosts(text).map((one, index, all) => {
-    // `new URL` puts what it was given, password and all, into its error. And it refuses a URL
-    // without a host, which a socket does without.
-    const readable = one.replace(/^([a-z]+:\/\/(?:[^/?#]*@)?)(?=[/?:]|$)/i, '$1localhost')
-    if (URL.canParse(readable)) return new URL(readable)
-    const which = all.length > 1 ? `whose host ${index + 1} of ${all.length}` : 'that'
-    throw wrongValue(option, `a URL ${which} cannot be read`, ALLOWED_URL)
-  })
-  const [url] = urls as [URL]
-  if (url.protocol !== 'postgres:' && url.protocol !== 'postgresql:') {
-    throw wrongValue(option, `${url.protocol}…`, ALLOWED_URL)
-  }
-  // A password with a raw / or #, or a URL without its //, would be shown as the database.
-  if (urls.some(({ pathname, hash }) => pathname.includes('@') || hash !== '')) {
-    throw wrongValue(option, 'a URL that cannot be read', ALLOWED_URL)
-  }
-  const decoded = (part: string) => {
-    try {
-      return decodeURIComponent(part) || undefined
-    } catch {
-      throw wrongValue(option, 'a URL with a wrong % in it', ALLOWED_URL)
-    }
-  }
+  // `URL` refuses a URL without a host, which a socket does without.
+  const readable = text.replace(/^([a-z]+:\/\/(?:[^/?#]*@)?)(?=[/?:]|$)/i, '$1localhost')
+  const {
+    hosts,
+    user,
+    password,
+    database,
+    parameters: given,
+  } = serverUrl(readable, option, ['postgres', 'postgresql'], ALLOWED_URL)
   const warning = (what: string) => warn(`wide-cache: option "${option}": ${what}`)
-  const parameters = parametersOf(url, option, warning)
-  const limit = parameters.get('connection_limit')
-  const port = parameters.get('port')
-  const hosts = urls.map((one) => ({
-    host: decoded(one.hostname.replace(/^\[(.*)\]$/, '$1')),
-    port: one.port === '' ? undefined : Number(one.port),
-  }))
-  const folder = parameters.get('host')
-  const single = {
-    host: folder ?? hosts[0]?.host,
-    port: port === undefined ? hosts[0]?.port : Number(port),
-  }
-  return {
-    ...(hosts.length > 1 ? { hosts } : single),
-    user: decoded(url.username),
-    password: decoded(url.password),
-    database: decoded(url.pathname.slice(1)) ?? '',
-    ssl: tlsOf(parameters, warning),
-    connectionLimit: limit === undefined ? undefined : Number(limit),
-  }
-}
-
-/**
- * Returns the accepted parameters. Refuses others that ask for TLS, because the connection would be
- * another one than they ask for, and warns of the rest.
- */
-function parametersOf(url: URL, option: string, warning: (what: string) => void): Parameters {
-  const parameters = new Map<Parameter, string>()
-  const unknown: string[] = []
-  for (const [name, value] of url.searchParams) {
-    const accepted = ACCEPTED.find((one) => one === name.toLowerCase())
-    const shown = NAME.test(name) ? name : '(a name with special characters)'
-    if (accepted) {
-      if (!parameters.has(accepted)) parameters.set(accepted, value)
-    } else if (/ssl|tls|channel_?binding/i.test(name)) {
+  const parameters = acceptedParameters(
+    given,
+    (name) => ACCEPTED.find((one) => one === name.toLowerCase()),
+    (name, shown) => {
+      if (!/ssl|tls|channel_?binding/i.test(name)) return
       throw wrongValue(option, `a URL with the parameter ${shown}`, `of TLS, ${TLS.join(', ')}`)
-    } else unknown.push(shown)
-  }
+    },
+    warning,
+  )
   const attributes = parameters.get('target_session_attrs')
   if (attributes !== undefined && !WRITABLE.includes(attributes)) {
     throw wrongValue(
@@ -108,12 +60,20 @@ function parametersOf(url: URL, option: string, warning: (what: string) => void)
       `${WRITABLE.join(', ')}: the server must take writes`,
     )
   }
-  if (unknown.length > 0) {
-    warning(
-      `the URL has parameters that wide-cache does not know and ignores: ${unknown.join(', ')}`,
-    )
+  const limit = parameters.get('connection_limit')
+  const port = parameters.get('port')
+  const single = {
+    host: parameters.get('host') ?? hosts[0]?.host,
+    port: port === undefined ? hosts[0]?.port : Number(port),
   }
-  return parameters
+  return {
+    ...(hosts.length > 1 ? { hosts } : single),
+    user,
+    password,
+    database,
+    ssl: tlsOf(parameters, warning),
+    connectionLimit: limit === undefined ? undefined : Number(limit),
+  }
 }
 
 function tlsOf(parameters: Parameters, warning: (what: string) => void): PostgresOptions['ssl'] {
