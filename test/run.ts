@@ -19,6 +19,7 @@ import { startMemcached } from './servers/memcached.js'
 import { keepFilesInMemory } from './servers/memory-folder.js'
 import {
   initialisedPostgresData,
+  MANY_DATABASES,
   POSTGRES_DATA_VARIABLE,
   startPostgres,
 } from './servers/postgres.js'
@@ -97,7 +98,7 @@ process.env[POSTGRES_DATA_VARIABLE] = await initialisedPostgresData()
 const [mariadb, memcached, postgres] = await Promise.all([
   startMariadb(),
   startMemcached(),
-  startPostgres(),
+  startPostgres(MANY_DATABASES),
 ])
 // The files run in child processes, which inherit the environment and this process's --import.
 process.execArgv.push('--import', new URL('./track-tests.js', import.meta.url).href)

@@ -32,6 +32,9 @@ const SETTINGS = {
   listen_addresses: '127.0.0.1',
 }
 
+/** For a server of hundreds of databases, each of which would be vacuumed for itself. */
+export const MANY_DATABASES = { autovacuum: 'off' }
+
 export interface Postgres {
   readonly port: number
   /** The folder of its Unix socket. */

@@ -4,7 +4,7 @@
  */
 import { freshDatabase, startMariadb } from './mariadb.js'
 import { startMemcached } from './memcached.js'
-import { freshPostgresDatabase, startPostgres } from './postgres.js'
+import { freshPostgresDatabase, MANY_DATABASES, startPostgres } from './postgres.js'
 import { startRedis } from './redis.js'
 
 /** `mysql://…` of a server that all files share; set by `test/run.ts`. */
@@ -29,7 +29,9 @@ let postgresUrl: Promise<string> | undefined
 /** The URL of a new empty database of PostgreSQL. */
 export async function sharedPostgresUrl(): Promise<string> {
   const given = process.env[POSTGRES_VARIABLE]
-  postgresUrl ??= given ? Promise.resolve(given) : startPostgres().then((server) => server.url())
+  postgresUrl ??= given
+    ? Promise.resolve(given)
+    : startPostgres(MANY_DATABASES).then((server) => server.url())
   return freshPostgresDatabase(await postgresUrl)
 }
 
