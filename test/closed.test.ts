@@ -138,7 +138,7 @@ const OPENERS: Readonly<Record<string, Opener>> = {
  * Caches and databases have errors of their own, CACHE_CLOSED and DATABASE_CLOSED; their suites
  * test them.
  */
-const PORTS = ['memcached', 'memory', 'mysql', 'redis', 'sqlite']
+const PORTS = ['memcached', 'memory', 'mysql', 'postgres', 'redis', 'sqlite']
 /** Functions that make nothing to close. */
 const OTHERS = ['campaign', 'country', 'deviceClass', 'joinMetrics', 'jsonCodec', 'referrerHost']
 

@@ -41,7 +41,7 @@ test('an upsert says of each column with a merge what becomes of it', async () =
   await HOURS.upsert(sqlite, rows.slice(0, 1))
   assert.deepEqual(sqlite.sent, [
     [
-      `${insert}(?, ?, ?, ?, ?) ON CONFLICT(name, hour) DO UPDATE SET ` +
+      `${insert}(?, ?, ?, ?, ?) ON CONFLICT (name, hour) DO UPDATE SET ` +
         'views = hours.views + excluded.views, ' +
         'last = CASE WHEN hours.last < excluded.last THEN excluded.last ' +
         'WHEN hours.last >= excluded.last THEN hours.last END',

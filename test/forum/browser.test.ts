@@ -204,7 +204,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
 
   await eventually('hits', async () => {
     const lists = await (await fetch(`${forum.origin}/admin/activity/hits.json`)).text()
-    return /"items":\[\[/.test(lists)
+    return /"items":\[\{/.test(lists)
   })
 
   const { page, complaints } = await open('/admin/activity')
