@@ -228,7 +228,7 @@ describe('reports', { concurrency: true }, () => {
     }
   })
 
-  test('duplicate stays 0 after 20 drains of all, and after the proper drain', async () => {
+  test('20 drains of all and the proper drain count no frame as a duplicate again', async () => {
     const { sql, cache, name } = await recordedDatabase()
     // The cells stay young for all of the drains.
     const wide = openRecorded(
@@ -238,11 +238,16 @@ describe('reports', { concurrency: true }, () => {
     try {
       append(wide, rowsOf(1, 0, 500))
       await wide.flush()
+      await wide.drain({ all: true })
+      // 500, where a busy machine has kept the answer of the cache back for so long that the writer
+      // committed the frame itself, which the cell had all the same.
+      const { duplicate } = await wide.ledger()
+      assert(duplicate === 0 || duplicate === 500, `${duplicate} duplicates`)
       for (let i = 0; i < 20; i++) await wide.drain({ all: true })
-      assertLedger(await wide.ledger(), 500, { duplicate: 0 })
+      assertLedger(await wide.ledger(), 500, { duplicate })
       await delay(10_500)
       await wide.drain()
-      assertLedger(await wide.ledger(), 500, { duplicate: 0 })
+      assertLedger(await wide.ledger(), 500, { duplicate })
       await assertRecorded(sql, rowsOf(1, 0, 500))
     } finally {
       await wide.close()
