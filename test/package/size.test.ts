@@ -22,7 +22,7 @@ const LIMITS = {
   'the widget, gzipped': 4_000,
   'seen.js, gzipped': 860,
   'the tarball': 750_000,
-  'the tarball, unpacked': 2_200_000,
+  'the tarball, unpacked': 2_210_000,
   'files in the tarball': 620,
   'runtime dependencies': 6,
   'optional dependencies': 1,
