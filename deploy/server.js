@@ -54,7 +54,7 @@ const operationsServer = operations.listen(process.env.OPERATIONS_PORT || 9465)
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2']) process.on(signal, stop)
 
-// docs/operations.md, "Ending in order", says why each step is needed.
+// docs/deployment.md, "Shut down cleanly", says why each step is needed.
 async function stop() {
   server.prependListener('request', (_req, res) => res.setHeader('Connection', 'close'))
   const ended = new Promise((resolve) => server.close(resolve))

@@ -79,7 +79,7 @@ test('a process learns that another one has given another keep after it', async 
       'sums',
       [
         'wide-cache: another process has given the option "keep" of "activity" as "rows" after ' +
-          'this one, which has "sums"; all processes go by the last, so give all the same',
+          'this one, which has "sums"; the last one given counts, so give all processes the same',
       ],
     ],
     ['rows', []],

@@ -542,7 +542,7 @@ for (const [name, express] of expresses) {
     await eventually('a line is logged', () => it.log.lines.length > 0)
     assert.deepEqual(it.counted, [])
     assert.deepEqual(it.log.lines, [
-      'wide-cache: a visit could not be looked at (an error of class RangeError); it is not ' +
+      'wide-cache: a request could not be read (an error of class RangeError); its visit is not ' +
         'counted',
     ])
   })

@@ -102,7 +102,7 @@ test('a request that cannot be looked at is not counted, and the log says so', (
   const { counted, log, record } = recorder()
   record(requestOf({}, { socket: undefined }), '/')
   assert.deepEqual(counted, [])
-  assert.match(log.lines.join('\n'), /a visit could not be looked at \(.* TypeError\)/)
+  assert.match(log.lines.join('\n'), /a request could not be read \(.* TypeError\)/)
 })
 
 test('record() tells a request from a visit, and takes what is right of a view', async () => {

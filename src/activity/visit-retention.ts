@@ -77,7 +77,7 @@ export class VisitRetention {
     logger.warnOnce(
       'keep',
       `wide-cache: another process has given the option "keep" of "${name}" as "${kept}" after ` +
-        `this one, which has "${keep}"; all processes go by the last, so give all the same`,
+        `this one, which has "${keep}"; the last one given counts, so give all processes the same`,
     )
   }
 

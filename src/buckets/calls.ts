@@ -79,8 +79,8 @@ export class Calls {
       clock.after(SLOW_MS, () =>
         logger.warn(
           'slow',
-          `wide-cache: the ${what} has been at work for ${SLOW_MS / 1000} s; other buckets ` +
-            `go on, and it is given up after ${timeoutMs / 1000} s (option "timeoutMs")`,
+          `wide-cache: the ${what} has been running for ${SLOW_MS / 1000} s; other buckets ` +
+            `go on, and the call fails after ${timeoutMs / 1000} s (option "timeoutMs")`,
         ),
       ),
       clock.after(timeoutMs, () => {

@@ -162,7 +162,7 @@ export class Processing {
       logger,
       'process',
       error,
-      `wide-cache: processing the ${what} "${id}" failed and will be tried again: ${why}`,
+      `wide-cache: processing the ${what} "${id}" failed and will be retried: ${why}`,
       beganAt,
     )
   }

@@ -90,8 +90,8 @@ test('while a call never settles the other entries come, and log and metric say 
   assert.deepEqual([...came].toSorted(), [...others, 'later'].toSorted())
   await clock.advance(SLOW_MS)
   assert.deepEqual(logger.lines, [
-    'wide-cache: the exporter of the export queue "queue" has been at work for 5 s; other ' +
-      'buckets go on, and it is given up after 86400 s (option "timeoutMs")',
+    'wide-cache: the exporter of the export queue "queue" has been running for 5 s; other ' +
+      'buckets go on, and the call fails after 86400 s (option "timeoutMs")',
   ])
   const [, seconds] = /_export_call_seconds\{name="queue"\} (\S+)/.exec(await queue.metrics()) ?? []
   assert(Number(seconds) >= SLOW_MS / 1000, seconds)

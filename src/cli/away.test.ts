@@ -36,7 +36,7 @@ test('collect asks an absent database again, and then waits for the name to be u
   await eventually('a line about the database', () => log.lines.length > 0)
   assert.match(
     log.lines[0]!,
-    /^wide-cache: asking the database what is to be collected failed and will be tried again: ./,
+    /^wide-cache: reading what to collect from the database failed and will be retried: ./,
   )
   await proxy.listen()
   await eventually('it is back', () => log.lines.length > 2)
@@ -63,7 +63,7 @@ test('status --watch asks an absent database again', async (t) => {
   await eventually('a status', () => printed > 0)
   await proxy.refuse()
   await eventually('a line about the database', () => log.lines.length > 0)
-  assert.match(log.lines[0]!, /^wide-cache: the status is asked for again: ./)
+  assert.match(log.lines[0]!, /^wide-cache: reading the status failed and will be retried: ./)
   await proxy.listen()
   await eventually('it is back', () => log.lines.length > 1)
   assert.deepEqual(log.lines.slice(1), ['wide-cache: the database answers again'])

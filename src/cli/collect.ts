@@ -161,8 +161,8 @@ class CollectedNames {
       this.#blind = 'the database does not answer'
       this.#burst.warn(
         'look',
-        'wide-cache: asking the database what is to be collected failed and will be tried ' +
-          `again: ${messageOf(error)}`,
+        'wide-cache: reading what to collect from the database failed and will be retried: ' +
+          messageOf(error),
       )
     }
   }

@@ -359,9 +359,7 @@ test('collect waits for an absent database, and still ends with 0 on SIGTERM', a
   const database = `mysql://u:s3cret@127.0.0.1:${await freePort()}/d`
   const args = ['collect', '--collect', '* * * * * *', '--database', database]
   const collector = start(MAIN, args, env)
-  await eventually('a word about the database', () =>
-    /will be tried again/.test(collector.stderr()),
-  )
+  await eventually('a word about the database', () => /will be retried/.test(collector.stderr()))
   // What other users of the machine see of it.
   const title = readFileSync(`/proc/${collector.child.pid}/cmdline`, 'utf8')
   assert.match(title, /^wide-cache collect\0/)

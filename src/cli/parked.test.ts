@@ -264,7 +264,7 @@ each('parked updates are listed, shown, queued again and skipped', async (world)
   ])
   await map.process()
   assert.deepEqual(log.lines, [
-    'wide-cache: map "stock" has set 2 updates aside that combine has not taken; run wide-cache ' +
+    'wide-cache: map "stock" has parked 2 updates, because combine threw; run wide-cache ' +
       'parked list --name stock',
   ])
   const found = await listed(world, 'stock')

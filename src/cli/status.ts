@@ -51,7 +51,10 @@ export async function status(
         burst.recovered('status', 'wide-cache: the database answers again')
       } catch (error) {
         if (!(error instanceof DatabaseError) || error.category === 'usage') throw error
-        burst.warn('status', `wide-cache: the status is asked for again: ${messageOf(error)}`)
+        burst.warn(
+          'status',
+          `wide-cache: reading the status failed and will be retried: ${messageOf(error)}`,
+        )
       }
     }
   })

@@ -566,7 +566,7 @@ export function mapSuite(under: MapUnderTest): void {
       ],
     )
     assert.deepEqual(logger.lines, [
-      'wide-cache: map "sums" has set 2 updates aside that combine has not taken; run ' +
+      'wide-cache: map "sums" has parked 2 updates, because combine threw; run ' +
         'wide-cache parked list --name sums',
     ])
     await map.update([['bad', 2]])
@@ -877,7 +877,7 @@ export function mapSuite(under: MapUnderTest): void {
     await eventually('a second line', () => logger.lines.length >= 2)
     await map.close()
     assert.deepEqual(logger.lines, [
-      'wide-cache: processing the map "sums" failed and will be tried again: not now',
+      'wide-cache: processing the map "sums" failed and will be retried: not now',
       'wide-cache: the map "sums" is processed again',
     ])
     assert.equal(await queued(database), 0)

@@ -96,8 +96,8 @@ export class Combining<K, V> {
       if (parked > 0) {
         logger.warn(
           'parked',
-          `wide-cache: map "${id}" has set ${counted(parked, 'update')} aside that combine has ` +
-            `not taken; run wide-cache parked list --name ${id}`,
+          `wide-cache: map "${id}" has parked ${counted(parked, 'update')}, because combine ` +
+            `threw; run wide-cache parked list --name ${id}`,
         )
       }
       sum += taken

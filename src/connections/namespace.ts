@@ -289,8 +289,8 @@ export class Namespace {
     if (!(await replaceNamespace(database, id, environment.newId()))) return
     logger.error(
       'wide-cache: another database uses the cache keys of this one (one is a copy of the other, ' +
-        'or this one was restored from a backup); this database takes new keys, and what its ' +
-        'processes have in the cache they commit themselves; nothing is to be done',
+        'or this one was restored from a backup); this database takes new keys, and its ' +
+        'processes commit what they have in the cache; nobody has to act',
     )
   }
 }

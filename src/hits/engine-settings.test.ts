@@ -64,7 +64,7 @@ test('the log says when hits cannot be added up, and when they can again', async
   fails = false
   await afterRun!({} as never, {} as never)
   assert.deepEqual(log.lines, [
-    'wide-cache: processing the hits "threads" failed and will be tried again: away',
+    'wide-cache: processing the hits "threads" failed and will be retried: away',
     'wide-cache: processing hits again',
   ])
 })

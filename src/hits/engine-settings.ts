@@ -67,8 +67,7 @@ async function processed(map: CountingMap, name: string, logger: BurstLogger): P
   } catch (error) {
     logger.warn(
       'process',
-      `wide-cache: processing the hits "${name}" failed and will be tried again: ` +
-        messageOf(error),
+      `wide-cache: processing the hits "${name}" failed and will be retried: ` + messageOf(error),
     )
   }
 }

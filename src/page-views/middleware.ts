@@ -84,8 +84,8 @@ export function pageViews<Subject>(
       } catch (error) {
         guard.say(
           'middleware',
-          `a visit could not be looked at (${describe(error)})`,
-          'it is not counted',
+          `a request could not be read (${describe(error)})`,
+          'its visit is not counted',
         )
       }
     })

@@ -52,8 +52,8 @@ export class Visitors {
     } catch (error) {
       this.#guard.say(
         'middleware',
-        `a visit could not be looked at (${describe(error)})`,
-        'it is not counted',
+        `a request could not be read (${describe(error)})`,
+        'its visit is not counted',
       )
     }
   }

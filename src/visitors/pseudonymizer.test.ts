@@ -295,7 +295,7 @@ test('while the cache is down visits have no visitor, and the log says so once',
   cache.fault = () => 'none'
   await clock.advance(1_000)
   assert(hashOf(one, 'anna'))
-  assert.match(one.log.lines[1]!, /visitors are told apart again$/)
+  assert.match(one.log.lines[1]!, /visits count with their visitors again$/)
 })
 
 test('a cache that goes away later does not matter, and is asked every two minutes', async () => {

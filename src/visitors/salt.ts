@@ -110,7 +110,7 @@ export class DailySalt {
       const secret = (this.#secret ??= await this.#askSecret())
       const date = new Date(day * DAY_MS).toISOString().slice(0, 10)
       found = { part: await this.#exchange(`${this.#keyStart}${date}`), secret }
-      this.#logger.recovered('salt', 'wide-cache: visitors are told apart again')
+      this.#logger.recovered('salt', 'wide-cache: visits count with their visitors again')
     } catch (error) {
       // close() is followed by that of the cache, which ends a try under way.
       if (!this.#salt && !this.#closed) {

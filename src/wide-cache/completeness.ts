@@ -57,8 +57,8 @@ export class Completeness {
     if (clock.elapsed() - this.#createdAt <= directMs) return
     logger.warnOnce(
       'no collector',
-      `wide-cache: no collector has brought anything of "${name}" to SQL for ` +
-        `${directMs / 1000} s, and its figures are so old; if none runs, ${collectorRemedy}`,
+      `wide-cache: no collector has committed rows of "${name}" for ${directMs / 1000} s, so its ` +
+        `figures are at least that old; if none runs, ${collectorRemedy}`,
     )
   }
 }

@@ -456,7 +456,7 @@ for (const [kind, remedy] of [
     assert.deepEqual([Math.floor((clock.now() - asOf) / 5_000), stale], [75 / 5, true])
     assert.equal(
       log
-        .matching(/no collector has brought anything of "uncollected" to SQL for 75 s/)
+        .matching(/no collector has committed rows of "uncollected" for 75 s/)
         .filter((line) => line.includes(remedy)).length,
       1,
     )

@@ -68,7 +68,7 @@ test('ports of health and metrics are the same in the image, compose and Prometh
   assert.match(kitFile(UNIT), new RegExp(`--listen 127\\.0\\.0\\.1:${collector}$`, 'm'))
 })
 
-test('each alert has a test that fires it, and a row in docs/operations.md', () => {
+test('each alert has a test that fires it, and a row in docs/troubleshooting.md', () => {
   const alerts = alertsOf(kitFile('prometheus/alerts.yml'))
   assert(alerts.length > 10)
   const fired = kitFile('prometheus/alerts.test.yml')
@@ -76,7 +76,7 @@ test('each alert has a test that fires it, and a row in docs/operations.md', () 
     .filter((one) => one.includes('exp_alerts:'))
     .map((one) => /alertname: (\w+)/.exec(one)?.[1])
   assert.deepEqual([...new Set(fired)].toSorted(), alerts.toSorted())
-  const rows = [...pageOf('docs/operations.md').text.matchAll(/^\| `(WideCache\w+)`/gm)]
+  const rows = [...pageOf('docs/troubleshooting.md').text.matchAll(/^\| `(WideCache\w+)`/gm)]
   assert.deepEqual(rows.map(([, name = '']) => name).toSorted(), alerts.toSorted())
 })
 

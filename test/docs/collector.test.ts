@@ -1,5 +1,5 @@
 /**
- * `wide-cache collect` as docs/operations.md, the unit and the image of `deploy/` start it: ends in
+ * `wide-cache collect` as docs/deployment.md, the unit and the image of `deploy/` start it: ends in
  * order on SIGTERM, and leaves no process. Needs `npm run build` before.
  */
 import assert from 'node:assert/strict'
@@ -16,7 +16,7 @@ import { spawned } from './spawned.js'
 import { commandOfImage, settingOf } from './units.js'
 
 const VISITS = 50
-const FILE = 'docs/operations.md'
+const FILE = 'docs/deployment.md'
 const blocks = blocksIn(FILE, readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8'))
 const block = (language: string, about = ''): string => {
   const [found, ...others] = blocks.filter(

@@ -1,5 +1,5 @@
 /**
- * The handler of SIGTERM of docs/operations.md, as printed, in sites that have requests under way.
+ * The handler of SIGTERM of docs/deployment.md, as printed, in sites that have requests under way.
  * Needs `npm run build` before.
  */
 import assert from 'node:assert/strict'
@@ -16,7 +16,7 @@ import { blocksIn } from './blocks.js'
 import { newProject } from './project.js'
 import { spawned } from './spawned.js'
 
-const FILE = 'docs/operations.md'
+const FILE = 'docs/deployment.md'
 const PAGE = readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8')
 const [recipe, ...others] = blocksIn(FILE, PAGE).filter(
   ({ language, text }) => language === 'js' && text.includes('SIGTERM'),

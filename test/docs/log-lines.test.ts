@@ -1,4 +1,4 @@
-/** docs/operations.md has a row for each line that the package logs, and none that it does not. */
+/** docs/log.md has a row for each line that the package logs, and none that it does not. */
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -9,8 +9,8 @@ import { ELSEWHERE, type Level, logCallsIn, reasonsIn } from './log-lines.js'
 import { pageOf } from './markdown.js'
 
 const SRC = fileURLToPath(new URL('../../src', import.meta.url))
-const HEADING = '## What the log says\n'
-const REASONS_HEADING = '### Reasons of direct commits\n'
+const HEADINGS = ['## Lines of the package\n', '## Lines of the commands\n']
+const REASONS_HEADING = '## Reasons of direct commits\n'
 /** A row or a line with fewer letters would match too much. */
 const LEAST_LETTERS = 6
 
@@ -33,7 +33,7 @@ interface Row {
 }
 
 /** The rows of all tables behind a heading, up to the next one. */
-function rowsBehind(heading: string, page = pageOf('docs/operations.md').text): Row[] {
+function rowsBehind(heading: string, page = pageOf('docs/log.md').text): Row[] {
   const [section = ''] = page.slice(page.indexOf(heading) + heading.length).split(/^##/m)
   return section
     .split('\n')
@@ -67,7 +67,7 @@ const calls = files.flatMap((file, at) =>
 const lines = calls.flatMap(({ file, level, lines: texts }) =>
   texts.filter((text) => letters(text) > 0).map((text) => ({ file, level, text })),
 )
-const rows = rowsBehind(HEADING)
+const rows = HEADINGS.flatMap((heading) => rowsBehind(heading))
 
 test('every line has a row of its level', () => {
   assert(lines.length > 70, String(lines.length))

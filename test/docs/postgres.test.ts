@@ -1,6 +1,6 @@
 /**
- * The commands for PostgreSQL in docs/operations.md, run as printed: rights, autovacuum, backup and
- * restore. Needs `npm run build` before.
+ * The commands for PostgreSQL in docs/servers.md and docs/backup.md, run as printed: rights,
+ * autovacuum, backup and restore. Needs `npm run build` before.
  */
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
@@ -21,10 +21,10 @@ import { sharedPostgresUrl } from '../servers/shared.js'
 import { blocksIn } from './blocks.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const PAGE = 'docs/operations.md'
+const PAGES = ['docs/servers.md', 'docs/backup.md']
 const PASSWORD = 'role-password'
 
-const blocks = blocksIn(PAGE, readFileSync(join(ROOT, PAGE), 'utf8'))
+const blocks = PAGES.flatMap((page) => blocksIn(page, readFileSync(join(ROOT, page), 'utf8')))
   .filter(({ language, text }) => language === 'sh' && /^(?:psql|pg_\w+) /m.test(text))
   .map(({ text }) => text.trim().split('\n'))
 

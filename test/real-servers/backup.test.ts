@@ -1,5 +1,5 @@
 /**
- * Backup and restore as docs/operations.md prints them, with the programs of the database, while a
+ * Backup and restore as docs/backup.md prints them, with the programs of the database, while a
  * site records. Run by `npm run test:all`, and by name.
  */
 import assert from 'node:assert/strict'
@@ -19,7 +19,7 @@ import { uniqueName } from './recorded.js'
 
 /** Longer than a writer waits before it asks how far its frames are settled. */
 const CONFIRMED_MS = 12_000
-const FILE = 'docs/operations.md'
+const FILE = 'docs/backup.md'
 
 /** The commands of the page for servers of this test. */
 function commandsFor(url: URL, user: string): string[] {

@@ -1,5 +1,5 @@
 /**
- * A database restored from a backup and its ledger, as docs/operations.md describes them, while the
+ * A database restored from a backup and its ledger, as docs/backup.md describes them, while the
  * processes of the site go on. Time is virtual.
  */
 import assert from 'node:assert/strict'
@@ -143,10 +143,10 @@ for (const restarted of [false, true]) {
   })
 }
 
-/** The statement of docs/operations.md that raises a sequence. */
+/** The statement of docs/backup.md that raises a sequence. */
 function raising(): string {
-  const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8')
-  const [statement = '', ...more] = blocksIn('docs/operations.md', page)
+  const page = readFileSync(new URL('../../docs/backup.md', import.meta.url), 'utf8')
+  const [statement = '', ...more] = blocksIn('docs/backup.md', page)
     .filter(({ language, text }) => language === 'sql' && text.includes('sequence_generations'))
     .map(({ text }) => text)
   assert.deepEqual(more, [])

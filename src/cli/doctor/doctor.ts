@@ -79,7 +79,7 @@ async function recorded(
     } catch (error) {
       if (!(error instanceof DatabaseError)) throw error
       findings.push(
-        findingsOf('records').error(error.message, 'see to the database, and run it again'),
+        findingsOf('records').error(error.message, 'check the database, and run the doctor again'),
       )
     }
   }

@@ -134,7 +134,7 @@ export async function checkQuarantine(database: Database): Promise<Finding[]> {
     warning(
       `"${String(name)}": frames: ${Number(frames)}, rows: ${Number(rowSum)}, reason: ` +
         `${String(reason)}`,
-      `wide-cache quarantine list --name ${String(name)}; mend the cause, then retry or drop them`,
+      `wide-cache quarantine list --name ${String(name)}; fix the cause, then retry or drop them`,
     ),
   )
 }

@@ -63,7 +63,7 @@ export async function checkWholeWay(
     findings.push(
       error(
         `a row did not come to the database: ${messageOf(failure)}`,
-        'web processes and collectors with these settings fail in the same way: see to the cause',
+        'web processes and collectors with these settings fail in the same way: fix the cause',
       ),
     )
   } finally {

@@ -177,8 +177,8 @@ export class CellReader {
   #warn(error: CacheError): void {
     this.#parts.logger.warn(
       'unanswered',
-      `wide-cache: a cache server does not answer the collector (${error.message}); its ` +
-        'cells are waited for, then left to their writers',
+      `wide-cache: a cache server does not answer the collector (${error.message}); after a ` +
+        'minute the writers commit what is in its cells',
     )
   }
 }

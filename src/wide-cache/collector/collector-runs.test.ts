@@ -127,7 +127,7 @@ test('a run far from the next that fails gives the lease back, and recounts noth
   draining.fail()
   await clock.advance(1_000)
   assert.deepEqual(done, ['asks for the lease', 'drains', 'gives it back'])
-  assert.match(log.lines.join(), /collecting "test" failed and will be tried again: away/)
+  assert.match(log.lines.join(), /collecting "test" failed and will be retried: away/)
   await collector.end()
 })
 

@@ -190,7 +190,7 @@ export class Collector {
       'collect',
       error,
       `wide-cache: collecting "${settings.name}" failed and ` +
-        (isForGood(error) ? 'is left to other processes: ' : 'will be tried again: ') +
+        (isForGood(error) ? 'is left to other processes: ' : 'will be retried: ') +
         messageOf(error),
       beganAt,
     )

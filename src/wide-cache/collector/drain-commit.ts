@@ -87,7 +87,7 @@ export class DrainCommit {
     await ledger.keepForeign(foreign)
     logger.warn(
       'foreign',
-      `wide-cache: a cell of "${ledger.name}" held what is no frame of its kind; ` +
+      `wide-cache: a cell of "${ledger.name}" held bytes that are no frame of its kind; ` +
         keptInQuarantine(ledger.name),
     )
   }

@@ -114,7 +114,7 @@ test('bytes that are no frame come to SQL, and the log says so', async () => {
   await flushPromises()
   assert.deepEqual(world.kept.map(String), ['foreign'])
   assert.deepEqual(log.lines, [
-    'wide-cache: a cell of "test" held what is no frame of its kind; it is kept in ' +
+    'wide-cache: a cell of "test" held bytes that are no frame of its kind; it is kept in ' +
       'quarantine, and shown by: wide-cache quarantine list --name test',
   ])
   world.deletions[0]!.done()

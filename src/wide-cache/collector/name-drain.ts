@@ -94,8 +94,8 @@ export class NameDrain {
       if (!(error instanceof CacheError)) throw error
       logger.warn(
         'unanswered',
-        `wide-cache: the cache does not answer the collector (${error.message}); its cells are ` +
-          'waited for, then left to their writers',
+        `wide-cache: the cache does not answer the collector (${error.message}); after a ` +
+          'minute the writers commit what is in its cells',
       )
       return undefined
     })

@@ -124,7 +124,7 @@ export class Closing {
     } catch (error) {
       logger.warn(
         'close',
-        `wide-cache: close() of "${settings.name}" has not brought everything to SQL yet: ` +
+        `wide-cache: close() of "${settings.name}" has not written everything to SQL yet: ` +
           messageOf(error),
       )
       return false

@@ -109,11 +109,11 @@ test('a failed attempt is logged, never rejects, and waits twice as long each ti
     await clock.advance(1)
   }
   assert.equal(afterwards, 0)
-  assert.match(log.lines[0]!, /this process keeps 1 frame that SQL has not taken directly/)
+  assert.match(log.lines[0]!, /this process holds 1 frame that SQL has not committed, and retries/)
   world.fails = false
   await attempt()
   assert.equal(afterwards, 1)
-  assert.match(log.lines.at(-1)!, /takes direct commits again/)
+  assert.match(log.lines.at(-1)!, /accepts direct commits again/)
   world.fails = true
   const before = commits.length
   await direct.attempt(frames.slice(1, 2), async () => undefined)
@@ -136,7 +136,7 @@ test('what comes after a commit may fail too, and is tried again', async () => {
   assert.deepEqual(
     log.lines,
     [
-      'wide-cache: this process has not brought its sums of rows to SQL, and will try again: ' +
+      'wide-cache: this process has not written its row counts to SQL, and retries: ' +
         'no database',
     ],
     'all frames are committed, and by then nothing was, so nothing is said of it',

@@ -92,7 +92,7 @@ export class DirectCommit {
       await afterwards()
       this.#backoff = 0
       if (frames.length > 0) {
-        logger.recovered('direct commit', 'wide-cache: the database takes direct commits again')
+        logger.recovered('direct commit', 'wide-cache: the database accepts direct commits again')
       }
     } catch (error) {
       this.#backoff = Math.min(BACKOFF_LAST_MS, Math.max(BACKOFF_FIRST_MS, this.#backoff * 2))
@@ -103,10 +103,10 @@ export class DirectCommit {
         'direct commit',
         error,
         kept > 0
-          ? `wide-cache: this process keeps ${counted(kept, 'frame')} that SQL has not taken ` +
-              `directly: ${messageOf(error)}`
-          : 'wide-cache: this process has not brought its sums of rows to SQL, and will try ' +
-              `again: ${messageOf(error)}`,
+          ? `wide-cache: this process holds ${counted(kept, 'frame')} that SQL has not ` +
+              `committed, and retries: ${messageOf(error)}`
+          : 'wide-cache: this process has not written its row counts to SQL, and retries: ' +
+              messageOf(error),
         now,
       )
     }

@@ -502,7 +502,7 @@ test('rows that are invalid, too large or over the bound are dropped and logged'
   writer.append('x'.repeat(300))
   assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 0, dropped: 2 })
   assert.deepEqual(log.lines, [
-    'wide-cache: a row that its codec cannot write is dropped and counted',
+    'wide-cache: a row that its codec cannot encode is dropped and counted',
     'wide-cache: a row over the 206 bytes of a frame is dropped and counted; raise maxFrameBytes',
   ])
   world.cache = 'down'
@@ -604,7 +604,7 @@ test('close() leaves rows in a shared cache if SQL fails, and reports the rest l
     )
     assert.equal(
       log.lines[0],
-      'wide-cache: close() of "test" has not brought everything to SQL yet: no database',
+      'wide-cache: close() of "test" has not written everything to SQL yet: no database',
     )
   }
 })

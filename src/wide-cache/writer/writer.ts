@@ -166,7 +166,7 @@ export class Writer<Row> {
     } catch {
       this.#parts.logger.warn(
         'encode',
-        'wide-cache: a row that its codec cannot write is dropped and counted',
+        'wide-cache: a row that its codec cannot encode is dropped and counted',
       )
       return this.#drop()
     }
