@@ -357,7 +357,7 @@ const ROW_CHANGES: readonly Change[] = [
 const opened: Database[] = []
 after(() => Promise.all(opened.map((database) => database.close())))
 
-/** Servers see every third change each in `npm test`: what differs there is in the dialect's tests. */
+/** In `npm test` a server sees every third change: what differs there the dialect tests show. */
 const THIRD = fewOrMany(3, 1)
 
 for (const [server, url, part, parts] of [
