@@ -172,7 +172,7 @@ export function gridSettings(options: GridOptions): GridSettings {
       drainAfterLayers,
       2,
       1000,
-      'layers (1 leaves frames on their way no time)',
+      'layers (with 1, frames in flight would arrive too late)',
     ),
     collect,
     periodSeconds,
