@@ -1,9 +1,16 @@
-// Fails when changelog, version and tag disagree: npm run release:check, and before npm publish.
-// Reads the folder it runs in.
+// Fails when changelog, version and tag disagree, when package.json does not say where the project
+// lives, and when a dependency has a licence that is not listed here: npm run release:check, and
+// before npm publish. Reads the folder it runs in.
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 
-const problems = [...versions(), ...changelog(), ...tag()]
+/** Addresses that npm shows beside the package, and that provenance is checked against. */
+const ADDRESSES = ['repository', 'homepage', 'bugs']
+
+/** Licences that let anybody use the package in closed programs. */
+const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense']
+
+const problems = [...versions(), ...addresses(), ...licences(), ...changelog(), ...tag()]
 for (const problem of problems) console.error(`release check: ${problem}`)
 if (problems.length === 0) {
   console.log(`release check: changelog, version and tag agree on ${version()}`)
@@ -27,6 +34,23 @@ function versions() {
         `package.json has version ${version()}, package-lock.json has ${locked}; npm version ` +
           'changes both',
       ]
+}
+
+function addresses() {
+  const manifest = json('package.json')
+  return ADDRESSES.filter((field) => !manifest[field]).map(
+    (field) => `package.json has no "${field}"; give the address of the project`,
+  )
+}
+
+/** Of all packages that an install brings, the optional ones too. */
+function licences() {
+  return Object.entries(json('package-lock.json').packages)
+    .filter(([path, { dev, license }]) => path !== '' && !dev && !PERMISSIVE.includes(license))
+    .map(
+      ([path, { license = 'no licence' }]) =>
+        `${path} has ${license}; allowed are ${PERMISSIVE.join(', ')}`,
+    )
 }
 
 function changelog() {

@@ -1,9 +1,9 @@
-// Writes the API reference from the docstrings, one page per entry of package.json: npm run api.
-// Exits with 1 if something public has no text, or an option lacks its default or unit.
+// Writes the API reference from the docstrings, one page per class, function and type: npm run api.
+// Exits with 1 if something public has no text, or an option lacks its default, unit or range.
 //
 // Usage: node scripts/api/main.js [output folder] [project folder]
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -18,6 +18,12 @@ const INTERNAL_TYPES = ['InstrumentCallback', 'InstrumentDescription', 'RemoveOl
 /** Endings of option names, each with the unit that the text of such an option must name. */
 const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: 'bytes' }
 
+/** How the text of a number says what is allowed: `1 to 1,000`, `at least 2`. */
+const RANGE = /\d\sto\s|\bto\s\d|\bat\s(?:least|most)\b/i
+
+/** Pages with so many members begin with a list of them. */
+const LISTED_MEMBERS = 4
+
 installPackages()
 const { Application, Converter, ReflectionKind } = await import('typedoc')
 
@@ -30,7 +36,7 @@ const app = await Application.bootstrapWithPlugins({
   // The types have been checked by the compiler of the project.
   skipErrorChecking: true,
   out: OUT,
-  router: 'module',
+  router: 'member',
   alwaysCreateEntryPointModule: true,
   readme: 'none',
   sort: ['kind', 'alphabetical'],
@@ -44,7 +50,7 @@ const app = await Application.bootstrapWithPlugins({
   hidePageHeader: true,
   // Headings that differ in case only have anchors of their own so.
   useHTMLAnchors: true,
-  pageTitleTemplates: { module: ({ name }) => entryOf(name) },
+  pageTitleTemplates: { module: ({ name }) => entryOf(name), member: ({ name }) => name },
   classPropertiesFormat: 'table',
   interfacePropertiesFormat: 'table',
   parametersFormat: 'table',
@@ -69,6 +75,7 @@ app.validate(project)
 for (const complaint of complaints()) app.logger.warn(complaint)
 rmSync(OUT, { recursive: true, force: true })
 await app.generateOutputs(project)
+for (const file of pagesIn(OUT)) listMembers(file)
 writeFileSync(join(OUT, 'README.md'), contents())
 process.exitCode = app.logger.hasErrors() || app.logger.hasWarnings() ? 1 : 0
 
@@ -105,6 +112,10 @@ function leaveOut({ project }) {
     // The first entry, whose source is src/index.ts.
     if (module.name === 'index') module.name = packageName
   }
+  // TypeDoc's name of a parameter that is taken apart.
+  for (const parameter of project.getReflectionsByKind(ReflectionKind.Parameter)) {
+    if (parameter.name === '__namedParameters') parameter.name = 'options'
+  }
   // The name of an error is that of its class.
   for (const property of project.getReflectionsByKind(ReflectionKind.Property)) {
     if (property.name === 'name' && property.parent.name.endsWith('Error')) {
@@ -139,12 +150,37 @@ function complaints() {
     if (property.parent.name.endsWith('Options')) {
       const [, unit] = Object.entries(UNITS).find(([end]) => property.name.endsWith(end)) ?? []
       if (unit && !text.toLowerCase().includes(unit)) missing.push(`its unit, ${unit}`)
+      if (isNumber(property.type) && !RANGE.test(text)) missing.push('its range')
       if (property.flags.isOptional && !textOf(property.comment?.getTag('@default')?.content)) {
         missing.push('a @default')
       }
     }
     return missing.map((what) => `${property.getFullName()} lacks ${what} in its docstring`)
   })
+}
+
+function isNumber(type) {
+  return type?.name === 'number' || Boolean(type?.types?.some(isNumber))
+}
+
+/** The paths of all pages in a folder. */
+function pagesIn(folder) {
+  return readdirSync(folder, { recursive: true })
+    .filter((file) => file.endsWith('.md') && !file.endsWith('README.md'))
+    .map((file) => join(folder, file))
+}
+
+/** Puts a list of the members of a class or an interface below the title of its page. */
+function listMembers(file) {
+  const text = readFileSync(file, 'utf8')
+  const members = [...text.matchAll(/^<a id="([^"]+)"><\/a>\n\n### (.+)$/gm)].map(
+    ([, anchor, heading]) => `[${heading}](#${anchor})`,
+  )
+  if (members.length < LISTED_MEMBERS) return
+  writeFileSync(
+    file,
+    text.replace(/^# .*\n/, (title) => `${title}\n${members.join(' · ')}\n`),
+  )
 }
 
 function textOf(parts = []) {
@@ -158,11 +194,12 @@ function textOf(parts = []) {
 function contents() {
   const pages = namesOfEntries().map((entry) => {
     const { name, comment } = project.children.find((module) => entryOf(module.name) === entry)
-    return `- [${entry}](${name}.md): ${textOf(comment?.summary).replaceAll('\n', ' ')}`
+    return `- [${entry}](${name}/README.md): ${textOf(comment?.summary).replaceAll('\n', ' ')}`
   })
   return `# API reference
 
 \`npm run api\` writes these pages from the docstrings in the sources. Do not edit them.
+Each entry of the package lists its classes, functions and types:
 
 ${pages.join('\n')}
 `

@@ -54,9 +54,9 @@ export async function watchBalance(
   const why = whyUnbalanced(balance)
   if (why) {
     logger.error(
-      `wide-cache: the books of "${name}" do not balance: ${why}; look for what has changed the ` +
-        'tables beside wide-cache, and report a bug if nothing has; "wide-cache certificate" ' +
-        'tells which days differ',
+      `wide-cache: the books of "${name}" do not balance: ${why}; find out what ` +
+        'else has changed the tables, or report a bug; "wide-cache certificate" shows which days ' +
+        'differ',
     )
   } else {
     logger.info(`wide-cache: the books of "${name}" balance again`)

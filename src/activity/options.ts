@@ -35,7 +35,8 @@ export interface ActivityOptions extends GridOptions {
    */
   windowSeconds?: number | undefined
   /**
-   * Seconds that figures once read are served, by all processes, before SQL is asked again.
+   * Seconds that figures once read are served, by all processes, before SQL is asked again: 1 to
+   * 86,400.
    * @default 2
    */
   statsTtlSeconds?: number | undefined

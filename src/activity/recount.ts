@@ -163,9 +163,9 @@ export class Recounts {
     if (!isNew || found === '') return
     this.#logger.error(
       `wide-cache: rows and sums of "${this.#name}" differ: of the hour that began at ` +
-        `${new Date(hour * HOUR_MS).toISOString()}, a recount found ${found}; look for what has ` +
-        'changed the tables beside wide-cache, and report a bug if nothing has; ' +
-        '"wide-cache certificate" has the last result of each hour',
+        `${new Date(hour * HOUR_MS).toISOString()}, a recount found ${found}; find out ` +
+        'what else has changed the tables, or report a bug; "wide-cache certificate" has the ' +
+        'last result of each hour',
     )
   }
 
@@ -197,9 +197,8 @@ export class Recounts {
     this.#logger.error(
       `wide-cache: rows and sums of "${this.#name}" differ: of the layer that began at ` +
         `${new Date(layer.second * 1000).toISOString()}, activities has ${layer.rows} visits and ` +
-        `activity_seconds ${layer.views}; look for what has changed the tables beside ` +
-        'wide-cache, and report a bug if nothing has; more of this day are not logged, ' +
-        '"wide-cache certificate" counts them',
+        `activity_seconds ${layer.views}; find out what else has changed the tables, or ` +
+        'report a bug; more of this day are not logged, "wide-cache certificate" counts them',
     )
   }
 }

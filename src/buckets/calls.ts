@@ -88,8 +88,8 @@ export class Calls {
         abandon.abort(
           new AbandonedCallError(
             'ERR_WIDE_CACHE_TIMEOUT',
-            `the ${what} did not end within ${timeoutMs / 1000} s (option "timeoutMs"); what it ` +
-              'was given comes again',
+            `the ${what} did not end within ${timeoutMs / 1000} s (option "timeoutMs"); its ` +
+              'input is delivered again',
           ),
         )
       }),
@@ -105,7 +105,7 @@ export class Calls {
 
   /** Gives up what is under way: the object has been closed. */
   end(): void {
-    const message = `the ${this.#parts.what} was still at work when close() had waited for it`
+    const message = `the ${this.#parts.what} was still running after close() had waited for it`
     const reason = new AbandonedCallError('CLOSED', message)
     for (const call of this.#began.keys()) call.abort(reason)
   }

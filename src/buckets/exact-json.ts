@@ -8,7 +8,7 @@ const ALLOWED = 'what JSON can hold, or a codec of your own'
 /**
  * JSON that changes no number: the default codec of keys and values. JSON turns `NaN` and
  * `Infinity` into null, and a whole number past 2^53 - 1 is not the one that was meant; both are
- * refused. So are a Map, a Set and other objects of which JSON keeps nothing: as keys they would
+ * refused. So are a Map, a Set and other objects which JSON cannot represent: as keys they would
  * all be `{}`. Keys may have no undefined value either: JSON leaves it out, or makes it null, and
  * then two keys are one.
  *
@@ -61,7 +61,7 @@ function refuseEmpty(option: string, value: object): void {
     (value as { constructor?: { name?: string } }).constructor ?? {}
   throw refusedOption(
     option,
-    `a ${name}, of which JSON keeps nothing`,
+    `a ${name}, which JSON cannot represent`,
     'an array or a plain object, or a codec of your own',
   )
 }

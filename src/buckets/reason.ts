@@ -6,6 +6,6 @@ export function reasonOf(error: unknown, what: string): string {
   const text =
     error instanceof Error
       ? `${error.name}: ${error.message}`
-      : `${what} has thrown something that is no Error`
+      : `${what} has thrown a value that is not an Error`
   return text.slice(0, MAX_REASON)
 }

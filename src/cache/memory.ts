@@ -6,12 +6,14 @@ import { checkIncrement, checkKey, checkTtl, checkValue, safeSum } from './check
 /** Options of {@link memory}. */
 export interface MemoryOptions {
   /**
-   * Bytes that all items together may take. Past it the least recently used are evicted.
+   * Bytes that all items together may take, 1 MiB to 1 TiB (1,048,576 to 1,099,511,627,776). Beyond
+   * that the least recently used are evicted.
    * @default 67108864 (64 MiB)
    */
   maxBytes?: number | undefined
   /**
-   * Bytes that one item's key and value together may take. @default 1048576 (1 MiB), or half of
+   * Bytes that one item's key and value together may take: 1,024 to 1,073,741,824 (1 GiB), and at
+   * most half of maxBytes. @default 1048576 (1 MiB), or half of
    * maxBytes
    */
   maxItemBytes?: number | undefined

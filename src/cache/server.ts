@@ -63,7 +63,7 @@ export class CacheServer<L extends ServerLink> {
       if (now < this.#askAgainAt) {
         throw this.#error(
           'CACHE_UNREACHABLE',
-          `is down; it is asked again every ${PROBE_MS} ms: start it, or check the network`,
+          `is down; it is retried every ${PROBE_MS} ms: start it, or check the network`,
         )
       }
       // This request is the probe; the time it may take must be over before the next.
@@ -86,7 +86,7 @@ export class CacheServer<L extends ServerLink> {
   close(): void {
     this.#closed = true
     this.#link?.end(
-      this.#error('CACHE_CLOSED', 'was asked, but the cache has been closed before it answered'),
+      this.#error('CACHE_CLOSED', 'did not answer before the cache was closed'),
       false,
     )
   }

@@ -130,7 +130,7 @@ test('what JSON would keep nothing of is refused, as a key and as a value', asyn
       await assert.rejects(map.update([[empty, 1]]), {
         name: 'TypeError',
         message:
-          / is a (Map|Set|RegExp|Error|Promise), of which JSON keeps nothing; allowed: an array/,
+          / is a (Map|Set|RegExp|Error|Promise), which JSON cannot represent; allowed: an array/,
       })
       await assert.rejects(map.update([['a', empty]]), TypeError)
       await assert.rejects(map.get(empty), TypeError)

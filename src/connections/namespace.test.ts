@@ -263,7 +263,7 @@ test('while SQL does not say which keys are its own, the cache is not asked', as
   await one.database.close()
   await assert.rejects(one.cache.get('a'), {
     code: 'CACHE_UNREACHABLE',
-    message: /the database has not said yet which keys are its own/,
+    message: /the database has not answered yet, so the keys of its cache are not known/,
   })
 })
 

@@ -84,7 +84,8 @@ class PrefixedCache implements Cache {
       if (error instanceof CacheError) throw error
       throw new CacheError(
         'CACHE_UNREACHABLE',
-        `the database has not said yet which keys are its own: ${messageOf(error)}`,
+        'the database has not answered yet, so the keys of its cache are not known: ' +
+          messageOf(error),
         { cause: error },
       )
     }

@@ -34,8 +34,8 @@ export interface ShardedCounterOptions {
    */
   shards?: number | undefined
   /**
-   * Seconds after which a total in the cache is read anew from the shards, up to 30 days. @default
-   * 60
+   * Seconds after which a total in the cache is read anew from the shards, 1 to 2,592,000 (30
+   * days). @default 60
    */
   cacheSeconds?: number | undefined
 }

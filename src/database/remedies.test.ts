@@ -17,7 +17,7 @@ for (const [what, { message }, remedy] of [
   ['a full table', serverError('ER_RECORD_FILE_FULL', 1114), /Free space/],
   ['a read-only server', serverError('ER_OPTION_PREVENTS_STATEMENT', 1290), /takes writes/],
   ['too many connections', serverError('ER_TOO_MANY_USER_CONNECTIONS', 1203), /connection_limit/],
-  ['a deadlock', serverError('ER_LOCK_DEADLOCK', 1213), /can run again$/],
+  ['a deadlock', serverError('ER_LOCK_DEADLOCK', 1213), /: retry its work$/],
   ['a lock-wait timeout', serverError('ER_LOCK_WAIT_TIMEOUT', 1205), /Keep transactions short/],
   ['a missing table', serverError('ER_NO_SUCH_TABLE', 1146), /wide-cache migrate/],
   ['a full queue', mysqlError(new Error('Queue limit reached.')), /raise connection_limit/],

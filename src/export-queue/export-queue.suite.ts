@@ -343,7 +343,7 @@ export function exportSuite(under: MapUnderTest): void {
       code: 'ERR_WIDE_CACHE_TIMEOUT',
       message:
         'wide-cache: the exporter of the export queue "out" did not end within 0.1 s ' +
-        '(option "timeoutMs"); what it was given comes again',
+        '(option "timeoutMs"); its input is delivered again',
     }
     await assert.rejects(queue.process(), reason)
     assert.equal(receiver.came.length, 20, 'all others came')

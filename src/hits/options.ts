@@ -22,10 +22,10 @@ export interface HitsOptions extends GridOptions {
    */
   count?: 'served' | 'seen' | undefined
   /**
-   * Seconds of a window: a viewer counts once in each for an item, in all processes. Windows are
-   * fixed; they begin at the multiples of this since 1970. Choose one that divides a day, since at
-   * midnight UTC viewers get other hashes. SQL has the last one that a process has given, and all
-   * processes go by it.
+   * Seconds of a window, 1 to 86,400. A viewer counts once in each for an item, in all processes.
+   * Windows are fixed; they begin at the multiples of this since 1970. Choose one that divides a
+   * day, since at midnight UTC viewers get other hashes. SQL has the last one that a process has
+   * given, and all processes use it.
    * @default what other processes have given, else 1800
    */
   repeatSeconds?: number | undefined

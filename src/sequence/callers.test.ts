@@ -66,8 +66,8 @@ test('each call gives up ten seconds after it came, with the last failure', asyn
   assert.deepEqual(all, ['SEQUENCE_UNANSWERED', undefined])
   await assert.rejects(calls[0]!, {
     message:
-      'wide-cache: sequence "test" got no number within 10 s: the cache is silent. Call ' +
-      'again; the number on its way may be skipped',
+      'wide-cache: sequence "test" got no number within 10 s: the cache is silent. ' +
+      'Retry; the number in flight may be skipped',
     cause: callers.failure,
   })
   await clock.advance(3_999)
@@ -75,7 +75,7 @@ test('each call gives up ten seconds after it came, with the last failure', asyn
   callers.failure = undefined
   await clock.advance(1)
   assert.equal(all[1], 'SEQUENCE_UNANSWERED')
-  await assert.rejects(calls[1]!, /within 10 s\. Call again/)
+  await assert.rejects(calls[1]!, /within 10 s\. Retry/)
   assert.equal(clock.pending, 0, 'with nobody waiting no timer runs')
 })
 

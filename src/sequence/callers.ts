@@ -125,7 +125,7 @@ export class Callers {
       `wide-cache: sequence "${this.#name}" got no number within ` + `${PATIENCE_MS / 1000} s${why}`
     return new SequenceError(
       'SEQUENCE_UNANSWERED',
-      `${message}. Call again; the number on its way may be skipped`,
+      `${message}. Retry; the number in flight may be skipped`,
       { cause: this.failure },
     )
   }

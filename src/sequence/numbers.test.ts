@@ -158,7 +158,7 @@ test('a failure for good rejects all who wait, and the next call asks again', as
 })
 
 for (const [what, fails, message] of [
-  ['failure', unreachable, /within 10 s: no database\. Call again/],
+  ['failure', unreachable, /within 10 s: no database\. Retry/],
   ['late answer', undefined, /within 10 s: the database takes more than 500 ms to answer/],
 ] as const) {
   test(`who loses patience just after a ${what} hears of it`, async () => {
@@ -200,8 +200,7 @@ test('who loses patience while the cache loses its counter hears of that', async
   world.loses = true
   const refused = assert.rejects(numbers.next(), {
     code: 'SEQUENCE_UNANSWERED',
-    message:
-      /no number within 10 s: the cache has lost the counter 2 times within 10 s\. Call again/,
+    message: /no number within 10 s: the cache has lost the counter 2 times within 10 s\. Retry/,
   })
   await clock.advance(699)
   assert.deepEqual(opened, [[0, true]])

@@ -51,8 +51,13 @@ let keys = 0
  * Registers the tests that every adapter of {@link Cache} passes.
  *
  * @example
+ * ```ts
  * import { test } from 'node:test'
- * testCache({ test, name: 'my cache', create: () => myCache() })
+ * import { memory } from 'wide-cache'
+ * import { testCache } from 'wide-cache/testing'
+ *
+ * testCache({ test, name: 'my cache', create: () => memory() })
+ * ```
  */
 export function testCache({
   test,

@@ -51,12 +51,18 @@ export interface DatabaseUnderTest {
  * Registers the tests that every adapter of {@link Database} passes.
  *
  * @example
+ * ```ts
  * import { test } from 'node:test'
+ * import { sqlite } from 'wide-cache'
+ * import { testDatabase } from 'wide-cache/testing'
+ *
+ * let files = 0
  * const create = async () => {
- *   const url = await makeAnEmptyDatabase()
- *   return () => myDatabase(url)
+ *   const file = `./test-${files++}.db`
+ *   return () => sqlite(file)
  * }
  * testDatabase({ test, name: 'my database', create })
+ * ```
  */
 export function testDatabase({
   test,

@@ -1,4 +1,8 @@
-/** The entry `wide-cache/testing`: tests for adapters of other packages. */
+/**
+ * Conformance suites for adapters of other packages.
+ *
+ * @packageDocumentation
+ */
 // First, so that a bundle is refused before anything else of it can fail.
 import '../support/package-file.js'
 

@@ -179,16 +179,16 @@ export class ClockWatch {
     }
     this.#logger.warn(
       'clocks apart',
-      `wide-cache: ${trouble}; what this process records gets the database's time; ` +
-        'set the wrong clock right',
+      `wide-cache: ${trouble}; this process records by the database's clock; correct the ` +
+        'wrong clock',
     )
   }
 
   #say(whose: string, step: number): void {
     this.#logger.warn(
       'clock step',
-      `wide-cache: ${whose} stepped by ${seconds(step)} s; rows go on being committed, and what ` +
-        'is removed for its age follows slowly',
+      `wide-cache: ${whose} stepped by ${seconds(step)} s; counting goes on, and the ` +
+        'removal of old rows follows slowly',
     )
   }
 }

@@ -16,18 +16,22 @@ export interface GridOptions {
    * DATABASE_URL, else `sqlite:./wide-cache.db`
    */
   database?: string | Database | undefined
-  /** Columns of a layer. The more columns, the fewer writers share a cell. @default 15 */
+  /**
+   * Columns of a layer, 1 to 1,000. The more columns, the fewer writers share a cell.
+   * @default 15
+   */
   width?: number | undefined
-  /** Seconds a layer lasts. @default 3 */
+  /** Seconds a layer lasts, 1 to 3,600. @default 3 */
   layerSeconds?: number | undefined
   /**
-   * Age of a layer when it is drained, in layers. At least 2: frames are on their way when their
-   * layer ends. @default 2; 3 with `layerSeconds: 1`
+   * Age of a layer when it is drained, in layers, 2 to 1,000. Frames are in flight when their layer
+   * ends. @default 2; 3 with `layerSeconds: 1`
    */
   drainAfterLayers?: number | undefined
   /**
-   * Milliseconds from the first row of a frame until it is sent. At most half of the time from the
-   * end of a layer until it is drained, which is `(drainAfterLayers - 1) * layerSeconds`.
+   * Milliseconds from the first row of a frame until it is sent, from 1 to 10,000. At most half of
+   * the time from the end of a layer until it is drained, which is
+   * `(drainAfterLayers - 1) * layerSeconds`.
    * @default 50
    */
   flushMs?: number | undefined
@@ -38,21 +42,28 @@ export interface GridOptions {
    */
   collect?: string | false | undefined
   /**
-   * Seconds that a cell lives in the cache. The frames of a process that was killed wait for a
-   * collector for as long. A process that lives waits for `confirmSeconds` only, and then commits
-   * its frames itself. @default 3600
+   * Seconds that a cell lives in the cache, 10 to 2,592,000 (30 days). The frames of a killed
+   * process wait for a collector for as long. A living process waits only for `confirmSeconds`, and
+   * then commits its frames itself. @default 3600
    */
   cellTtlSeconds?: number | undefined
   /**
-   * Seconds a frame may stay unconfirmed before its writer commits it directly.
+   * Seconds a frame may stay unconfirmed before its writer commits it directly: at least the drain
+   * age, the collecting period and 15 s.
    * @default 60, or more where the layers or the collecting period are long
    */
   confirmSeconds?: number | undefined
-  /** Bytes at which a frame is sent at once; a row must fit in one. @default 65536 */
+  /**
+   * Bytes at which a frame is sent at once, 1,024 to 524,288. A row must fit in one frame.
+   * @default 65536
+   */
   maxFrameBytes?: number | undefined
-  /** Bytes of frames a process holds until they are confirmed. @default 33554432 (32 MiB) */
+  /**
+   * Bytes of frames a process holds until they are confirmed, 1 MiB to 1 GiB: 1,048,576 to
+   * 1,073,741,824. @default 33554432 (32 MiB)
+   */
   maxOutboxBytes?: number | undefined
-  /** Milliseconds `close()` may take to bring what it holds to SQL. @default 5000 */
+  /** Milliseconds `close()` may take to write its rows to SQL, 100 to 600,000. @default 5000 */
   closeTimeoutMs?: number | undefined
   /** Receives warnings and errors. @default `console` */
   logger?: Logger | undefined
@@ -161,7 +172,7 @@ export function gridSettings(options: GridOptions): GridSettings {
       drainAfterLayers,
       2,
       1000,
-      'layers (1 leaves frames on their way no time)',
+      'layers (with 1, frames in flight would arrive too late)',
     ),
     collect,
     periodSeconds,

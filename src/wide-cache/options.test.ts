@@ -109,7 +109,7 @@ const wrong: [given: Record<string, unknown>, name: 'TypeError' | 'RangeError', 
     [
       { drainAfterLayers: 1 },
       'RangeError',
-      /"drainAfterLayers" is 1; allowed: a whole number from 2 to 1000 layers \(1 leaves/,
+      /"drainAfterLayers" is 1; allowed: a whole number from 2 to 1000 layers \(with 1,/,
     ],
     [
       { flushMs: 0 },

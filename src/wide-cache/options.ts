@@ -47,7 +47,7 @@ export interface WideCacheOptions<Row, Figures = unknown> extends GridOptions {
    * all processes. @default `read()` rejects
    */
   read?: ((database: Queryable, context: ReadContext) => Promise<Figures>) | undefined
-  /** Seconds for which the figures of `read` are served from the cache. @default 2 */
+  /** Seconds that the figures of `read` are served from the cache, 1 to 86,400. @default 2 */
   readTtlSeconds?: number | undefined
   /**
    * Removes old data. The collector calls it about once a minute, so it should take seconds only.

@@ -34,12 +34,15 @@ test('docs/api is what the docstrings say, and nothing public lacks a text', asy
   const committed = docs().filter(({ file }) => file.startsWith(API_REFERENCE))
   assert.deepEqual(
     committed.map(({ file }) => file.slice(API_REFERENCE.length)),
-    readdirSync(out).sort(),
+    readdirSync(out, { recursive: true, encoding: 'utf8' })
+      .filter((file) => file.endsWith('.md'))
+      .sort(),
     'run npm run api',
   )
   for (const { file, text } of committed) {
     const generated = readFileSync(join(out, file.slice(API_REFERENCE.length)), 'utf8')
     assert(text === generated, `${file} differs from the docstrings: run npm run api`)
+    assert(!text.includes('__namedParameters'), file)
   }
 })
 
@@ -50,8 +53,10 @@ export interface CardOptions {
   to: string
   /** Text on it. */
   text?: string | undefined
-  /** How long it lives. @default 5 */
+  /** How long it lives, 1 to 60. @default 5 */
   ttlSeconds?: number | undefined
+  /** How many go at once. @default 1 */
+  count?: number | undefined
   /** @default 'A6' */
   size?: string | undefined
   colour: string
@@ -65,6 +70,7 @@ const COMPLAINTS = [
   /CardOptions\.colour \(Property\).* does not have any documentation/,
   /CardOptions\.text lacks a @default/,
   /CardOptions\.ttlSeconds lacks its unit, seconds/,
+  /CardOptions\.count lacks its range/,
   /CardOptions\.size lacks a text/,
   /link to "letter"/,
   /Stamp, .*is referenced by .* but not included/,
@@ -83,5 +89,5 @@ test('a text, default, unit, link or type that is missing is named', async () =>
   const { status, said } = await generate(join(folder, 'cards-api'), project)
   assert.equal(status, 1)
   for (const complaint of COMPLAINTS) assert.match(said, complaint)
-  assert.doesNotMatch(said, /CardOptions\.to\b/)
+  assert.doesNotMatch(said, /CardOptions\.to\b|ttlSeconds lacks its range/)
 })

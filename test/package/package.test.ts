@@ -244,6 +244,19 @@ test('the tarball holds what users need, and nothing else', () => {
   assert.deepEqual(packed.files.filter((file) => file.startsWith('sql/')).sort(), schemas.sort())
 })
 
+const tool = (path: string): string => join(ROOT, 'node_modules', path)
+
+test('publint finds nothing wrong in the tarball', async () => {
+  await run(process.execPath, [tool('publint/src/cli.js'), packed.tarball, '--strict'], folder)
+})
+
+test('attw resolves every entry to its types, with every way of resolving', async () => {
+  // Node lets CommonJS require the ES modules of this package: tests below do.
+  const rules = ['--ignore-rules', 'cjs-resolves-to-esm']
+  const cli = tool('@arethetypeswrong/cli/dist/index.js')
+  await run(process.execPath, [cli, packed.tarball, ...rules], folder)
+})
+
 for (const express of [NEWEST_EXPRESS, ...OLDER_EXPRESSES]) {
   const isNewest = express === NEWEST_EXPRESS
   // They mostly wait.

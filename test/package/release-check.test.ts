@@ -1,4 +1,4 @@
-/** The release check sees where changelog, version and tag disagree. */
+/** The release check sees where changelog, version and tag disagree, and what is missing. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 
 const SCRIPT = fileURLToPath(new URL('../../scripts/release-check.js', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const MANIFEST = fileURLToPath(new URL('../../package.json', import.meta.url))
 const IDENTITY = [
   '-c',
@@ -35,17 +36,27 @@ const RELEASED = changelog(
   '## [1.1.0] - 2026-10-01\n\n- Another.',
 )
 
+function manifest(fields: object): string {
+  const addresses = {
+    repository: { type: 'git', url: 'git+https://git.example.org/some-package.git' },
+    homepage: 'https://example.org',
+    bugs: 'https://git.example.org/issues',
+  }
+  return JSON.stringify({ name: 'some-package', version: '1.2.0', ...addresses, ...fields })
+}
+
+function lock(packages: object): string {
+  return JSON.stringify({ version: '1.2.0', packages: { '': { version: '1.2.0' }, ...packages } })
+}
+
 /** Writes a release that is in order, but for what is given, and commits it under `tags`. */
 function release({
   file,
   text = '',
   tags = ['v1.2.0'],
 }: { file?: string; text?: string; tags?: string[] } = {}): void {
-  write('package.json', JSON.stringify({ name: 'some-package', version: '1.2.0' }))
-  write(
-    'package-lock.json',
-    JSON.stringify({ version: '1.2.0', packages: { '': { version: '1.2.0' } } }),
-  )
+  write('package.json', manifest({}))
+  write('package-lock.json', lock({}))
   write('CHANGELOG.md', RELEASED)
   if (file !== undefined) write(file, text)
   git('add', '-A')
@@ -84,7 +95,7 @@ test('a release whose changelog, version and tag agree passes', () => {
 const DISAGREEMENTS: [what: string, planted: Parameters<typeof found>[0], complaint: RegExp][] = [
   [
     'another version in package.json',
-    { file: 'package.json', text: '{"version":"1.3.0"}' },
+    { file: 'package.json', text: manifest({ version: '1.3.0' }) },
     new RegExp(
       String.raw`package-lock\.json has 1\.2\.0;[^]*needs the heading "## \[1\.3\.0\]` +
         String.raw`[^]*no tag v1\.3\.0; its tags are v1\.2\.0`,
@@ -131,6 +142,27 @@ const DISAGREEMENTS: [what: string, planted: Parameters<typeof found>[0], compla
     },
     /entries under \[Unreleased\]/,
   ],
+  [
+    'a package without addresses',
+    {
+      file: 'package.json',
+      text: manifest({ repository: undefined, homepage: '', bugs: undefined }),
+    },
+    /has no "repository";[^]*has no "homepage";[^]*has no "bugs"/,
+  ],
+  [
+    'a licence that is not permissive, also of an optional dependency',
+    {
+      file: 'package-lock.json',
+      text: lock({
+        'node_modules/a': { license: 'MIT' },
+        'node_modules/b': { license: 'GPL-3.0-only', optional: true },
+        'node_modules/c': {},
+        'node_modules/d': { license: 'GPL-3.0-only', dev: true },
+      }),
+    },
+    /^release check: node_modules\/b has GPL-3\.0-only;.*\n.*node_modules\/c has no licence;.*\n$/,
+  ],
   ['no tag', { tags: [] }, /the commit has no tag v1\.2\.0; it has no tag/],
   [
     'the tag of another version',
@@ -150,6 +182,11 @@ test('a tag on an earlier commit, and a file that was not committed, are seen', 
   release()
   write('late.js', '')
   assert.match(check(), /files differ from the tagged commit: \?\? late\.js/)
+})
+
+test('the dependencies of this package have permissive licences', () => {
+  const { stderr } = spawnSync(process.execPath, [SCRIPT], { cwd: ROOT, encoding: 'utf8' })
+  assert.doesNotMatch(stderr, /allowed are/)
 })
 
 test('npm runs it before it publishes', () => {

@@ -5,7 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -27,6 +27,7 @@ const LIMITS = {
   'runtime dependencies': 6,
   'optional dependencies': 1,
   'packages that an install brings, without the optional ones': 17,
+  'bytes that an install brings, without the optional packages': 7_200_000,
 } as const
 
 type Sizes = Readonly<Record<keyof typeof LIMITS, number>>
@@ -51,6 +52,7 @@ function sizes(): Sizes {
     ([path, { dev, optional, devOptional, peer }]) =>
       path !== '' && !dev && !optional && !devOptional && !peer,
   )
+  const bytes = brought.reduce((all, [path]) => all + bytesIn(path), tarball.unpackedSize)
   return {
     'the widget': widget.length,
     'the widget, gzipped': gzipSync(widget).length,
@@ -61,7 +63,17 @@ function sizes(): Sizes {
     'runtime dependencies': Object.keys(dependencies ?? {}).length,
     'optional dependencies': Object.keys(optionalDependencies ?? {}).length,
     'packages that an install brings, without the optional ones': brought.length,
+    'bytes that an install brings, without the optional packages': bytes,
   }
+}
+
+/** Bytes of the files of a package, without the packages inside it. */
+function bytesIn(path: string): number {
+  return readdirSync(join(ROOT, path), { recursive: true, withFileTypes: true })
+    .filter(
+      (entry) => entry.isFile() && !join(entry.parentPath, '/').includes(`${path}/node_modules/`),
+    )
+    .reduce((all, entry) => all + statSync(join(entry.parentPath, entry.name)).size, 0)
 }
 
 const LARGER = 1.25

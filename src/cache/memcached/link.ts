@@ -7,7 +7,7 @@ import type { MemcachedAddress } from './addresses.js'
 /**
  * One connection to one memcached server, and the requests in flight on it. Each request is written
  * at most once, and its promise ends with its reply or with a CacheError. The first fault of any
- * sort (silence, a closed connection, a cut or an unasked-for reply) ends the link for good, so
+ * sort (silence, a closed connection, a cut or an unexpected reply) ends the link for good, so
  * that no reply can ever be taken for another's. Its owner then makes a new one. The connection
  * keeps the process alive only while requests are in flight.
  *
@@ -49,7 +49,7 @@ export class Link {
       // responseBuffer.
       socket.on('data', () => {
         if (this.#inFlight.size === 0 && server.responseBuffer.length > 0) {
-          this.#broke(new Error('an unasked-for reply'))
+          this.#broke(new Error('an unexpected reply'))
         }
       })
       this.#write = (request) => void socket.write(request)

@@ -10,7 +10,7 @@ import { Ring } from './ring.js'
 
 /** Options of {@link memcached}. */
 export interface MemcachedOptions {
-  /** Milliseconds a server may take to answer, and to connect. @default 500 */
+  /** Milliseconds a server may take to answer, and to connect: 10 to 60,000. @default 500 */
   timeoutMs?: number | undefined
 }
 

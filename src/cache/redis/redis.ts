@@ -17,7 +17,7 @@ import { type RedisConnection, RedisLink, RedisRefusal } from './link.js'
 
 /** Options of {@link redis}. */
 export interface RedisOptions {
-  /** Milliseconds the server may take to answer, and to connect. @default 500 */
+  /** Milliseconds the server may take to answer, and to connect: 10 to 60,000. @default 500 */
   timeoutMs?: number | undefined
 }
 

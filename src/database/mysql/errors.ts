@@ -65,7 +65,7 @@ export const BINLOG_REMEDY =
 const FREE_SPACE = '. Free space where the server keeps its data'
 const WRITABLE = '. Name the server that takes writes, or make this one writable'
 const RAISE_LIMIT = `. Raise the user's limits at the server, or lower connection_limit here`
-const AGAIN = '. All of the transaction is undone, so its work can run again'
+const AGAIN = '. The whole transaction was rolled back: retry its work'
 const REMEDIES: Readonly<Record<string, string>> = {
   EE_WRITE: FREE_SPACE,
   ER_DISK_FULL: FREE_SPACE,

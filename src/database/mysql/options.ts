@@ -5,7 +5,7 @@ import type { DatabaseHost } from '../servers/host-list.js'
 export interface MysqlOptions {
   /** Name or address of the server. @default `'localhost'` */
   readonly host?: string | undefined
-  /** TCP port of the server. @default 3306 */
+  /** TCP port of the server, 1 to 65,535. @default 3306 */
   readonly port?: number | undefined
   /**
    * Several servers that have one database, instead of host and port: 1 to 16. The process uses one
@@ -26,7 +26,7 @@ export interface MysqlOptions {
    */
   readonly ssl?: PoolOptions['ssl']
   /**
-   * The most connections of this process.
+   * The most connections of this process, 1 to 1,000.
    *
    * @default 5
    */

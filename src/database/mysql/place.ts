@@ -15,7 +15,7 @@ const CHECK: Readonly<Record<string, string>> = {
   PROTOCOL_CONNECTION_LOST:
     'the connection was closed. Check that host and port are those of a MySQL server',
   HANDSHAKE_NO_SSL_SUPPORT:
-    'TLS is asked for and the server has none. Switch it on at the server, or connect with ' +
+    'the URL asks for TLS and the server has none. Enable it on the server, or connect with ' +
     'ssl-mode=disabled',
   HANDSHAKE_SSL_ERROR:
     'Check the certificates: ssl-ca names the authority, and ssl-mode=required encrypts ' +

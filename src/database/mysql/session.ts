@@ -400,7 +400,7 @@ function notLoaded(): DatabaseError {
   return new DatabaseError(
     'DATABASE_NOT_LOADED',
     'data',
-    'The server has not stored all rows of a LOAD DATA as they are; nothing of them is kept, ' +
+    'The server changed or skipped rows of a LOAD DATA, and they were rolled back, ' +
       'and this process sends INSERTs from now on',
   )
 }

@@ -27,7 +27,7 @@ export const CATEGORIES: Readonly<
 const QUOTES_NAMES = /^(?:23|42P01|42703|42804|42P07|42501|3D000|3F000|28)/
 
 const FREE_SPACE = '. Free space where the server keeps its data'
-const AGAIN = '. All of the transaction is undone, so its work can run again'
+const AGAIN = '. The whole transaction was rolled back: retry its work'
 const REMEDIES: Readonly<Record<string, string>> = {
   '40001': AGAIN,
   '40P01': AGAIN,

@@ -9,7 +9,7 @@ export interface PostgresOptions {
    * @default `'localhost'`
    */
   readonly host?: string | undefined
-  /** TCP port of the server. It is part of the name of a Unix socket, too. @default 5432 */
+  /** TCP port of the server, 1 to 65,535; also in the name of a Unix socket. @default 5432 */
   readonly port?: number | undefined
   /**
    * Several servers that have one database, instead of host and port: 1 to 16. The process uses one
@@ -29,7 +29,7 @@ export interface PostgresOptions {
    */
   readonly ssl?: boolean | ConnectionOptions | undefined
   /**
-   * The most connections of this process.
+   * The most connections of this process, 1 to 1,000.
    *
    * @default 5
    */

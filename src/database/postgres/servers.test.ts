@@ -252,8 +252,8 @@ test('each SQLSTATE has its category, and a remedy where one is known', () => {
   const of = (code: string) =>
     postgresError(Object.assign(new Error('it "s3cret" fails'), { code, severity: 'ERROR' }))
   for (const [code, category, message] of [
-    ['40P01', 'lock', /can run again$/],
-    ['40001', 'lock', /can run again$/],
+    ['40P01', 'lock', /: retry its work$/],
+    ['40001', 'lock', /: retry its work$/],
     ['55P03', 'lock', /Keep transactions short/],
     ['57P01', 'unreachable', /^57P01/],
     ['25P03', 'unreachable', /^25P03/],

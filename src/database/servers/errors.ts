@@ -12,7 +12,7 @@ export function isSilence(error: unknown): error is DatabaseError {
 
 /** The error of a server that has not answered. */
 export function silence(timeoutMs: number): DatabaseError {
-  const check = 'Check the network, and what the server is busy with'
+  const check = 'Check the network and the load of the server'
   const message = `No answer within ${timeoutMs / 1000} s. ${check}`
   return new DatabaseError(SILENCE, 'unreachable', message)
 }

@@ -88,7 +88,7 @@ test('a week of rest is made up in less than two and a half days, and the log te
   assert.equal(await look(), 0)
   assert.deepEqual(log.lines, [
     'wide-cache: no collector of "test" has run for 168 h, or the database\'s clock was wrong; ' +
-      'what is old is removed, and days close, so much later until that is made up, in 56 h',
+      'days close and old rows are removed later by that time, which is made up in 56 h',
   ])
   await real.close()
 })

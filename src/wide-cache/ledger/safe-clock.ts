@@ -86,8 +86,8 @@ export class SafeClock {
     logger.warnOnce(
       'safe clock',
       `wide-cache: no collector of "${settings.name}" has run for ${hours(ms)} h, or the ` +
-        "database's clock was wrong; what is old is removed, and days close, so much later until " +
-        `that is made up, in ${hours(ms / (SAFE_PACE - 1))} h`,
+        "database's clock was wrong; days close and old rows are removed later by that time, " +
+        `which is made up in ${hours(ms / (SAFE_PACE - 1))} h`,
     )
   }
 }

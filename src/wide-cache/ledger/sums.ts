@@ -53,13 +53,13 @@ export interface LedgerSums {
   readonly issued: number
   /** Rows in their tables. Never falls. */
   readonly committed: number
-  /** Rows that came to SQL again and were not committed again. Never falls. */
+  /** Rows that reached SQL again and were rejected. Never falls. */
   readonly duplicate: number
   /** Rows that SQL refused, now. */
   readonly quarantined: number
   /** Rows refused by their writers. Never falls. */
   readonly dropped: number
-  /** Rows that are known to be lost for good. Never falls. */
+  /** Rows that never reached SQL and that no process or cell holds. Never falls. */
   readonly lost: number
   /** Rows missing of writers that have vanished: lost, unless such a writer comes back. */
   readonly owed: number

@@ -68,10 +68,7 @@ test('a database that takes no visits, a collector that is away, and a wrong clo
       { lagMs, clockTrouble },
       /^No collector keeps up: run one, or see in its log what stops it\.$/,
     ],
-    [
-      { clockTrouble },
-      /^The clock of this host \(web-1\) is 12 s .*: set the wrong clock right\.$/,
-    ],
+    [{ clockTrouble }, /^The clock of this host \(web-1\) is 12 s .*: correct the wrong clock\.$/],
   ] as const) {
     assert.match(String(advice(vitals)), begin)
   }

@@ -50,7 +50,7 @@ export function adviceOf(vitals: Vitals): string | undefined {
     return 'No collector keeps up: run one, or see in its log what stops it.'
   }
   if (vitals.clockTrouble !== undefined) {
-    return `T${vitals.clockTrouble.slice(1)}: set the wrong clock right.`
+    return `T${vitals.clockTrouble.slice(1)}: correct the wrong clock.`
   }
   return undefined
 }

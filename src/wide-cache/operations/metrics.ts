@@ -15,14 +15,10 @@ export const NAME_METRICS = {
     'Rows that were recorded, dropped ones too, as far as SQL has heard.',
   ),
   committed: counter('committed', '{row}', 'Rows that are in their tables.'),
-  duplicate: counter(
-    'duplicate',
-    '{row}',
-    'Rows that came to SQL again and were not committed again.',
-  ),
+  duplicate: counter('duplicate', '{row}', 'Rows that reached SQL again and were rejected.'),
   dropped: counter('dropped', '{row}', 'Rows that their writers refused, as far as SQL has heard.'),
-  lost: counter('lost', '{row}', 'Rows that are known to be lost for good.'),
-  outstanding: gauge('outstanding_rows', '{row}', 'Rows that are on their way to SQL.'),
+  lost: counter('lost', '{row}', 'Rows that never reached SQL and that no process or cell holds.'),
+  outstanding: gauge('outstanding_rows', '{row}', 'Rows in flight to SQL.'),
   owed: gauge(
     'owed_rows',
     '{row}',
@@ -33,15 +29,11 @@ export const NAME_METRICS = {
     '{row}',
     'Rows that SQL refused and that are not in their tables.',
   ),
-  quarantineFrames: gauge(
-    'quarantine_frames',
-    '{frame}',
-    'Frames that lie in wide_cache_quarantine.',
-  ),
+  quarantineFrames: gauge('quarantine_frames', '{frame}', 'Frames in wide_cache_quarantine.'),
   quarantineForeign: gauge(
     'quarantine_foreign_pieces',
     '{piece}',
-    'Pieces of bytes that are no frame and lie in wide_cache_quarantine.',
+    'Pieces of bytes in wide_cache_quarantine that are no frame.',
   ),
   writers: gauge('writers', '{writer}', 'Writers that have not vanished.'),
   grids: gauge('grids', '{grid}', 'Grids that collectors with this cache drain.'),
@@ -75,7 +67,7 @@ export const PROCESS_METRICS = {
     '{row}',
     'Rows that this process has recorded, dropped ones too.',
   ),
-  dropped: counter('process_dropped', '{row}', 'Rows of them that it has dropped.'),
+  dropped: counter('process_dropped', '{row}', 'Rows that this process has dropped.'),
   outboxFrames: gauge('process_outbox_frames', '{frame}', 'Frames that its outbox holds.'),
   outboxBytes: gauge('process_outbox_bytes', 'By', 'Memory that these frames take.'),
   unconfirmedAge: gauge(
@@ -86,7 +78,7 @@ export const PROCESS_METRICS = {
   directCommits: counter(
     'process_direct_commits',
     '{transaction}',
-    'Its transactions of direct commits.',
+    'Transactions of direct commits of this process.',
   ),
   directRows: counter(
     'process_direct_rows',

@@ -326,9 +326,9 @@ export class Writer<Row> {
       this.#parts.logger.warn(
         'lost',
         `wide-cache: "${this.#parts.settings.name}" closed with ` +
-          `${counted(report.lost, 'row')} that neither a ` +
-          'shared cache nor the database took during close(): lost, unless one of them has ' +
-          'taken what it did not answer for',
+          `${counted(report.lost, 'row')} that neither a shared cache nor the ` +
+          'database took during close(): they are lost, unless a server stored them without an ' +
+          'answer',
       )
     }
     return report

