@@ -1,12 +1,16 @@
-// Fails when changelog, version and tag disagree: npm run release:check, and before npm publish.
-// Reads the folder it runs in.
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+// Fails when changelog, version and tag disagree, or when something has changed since it was
+// measured: npm run release:check, and before npm publish. Reads the folder it runs in.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
-const problems = [...versions(), ...changelog(), ...tag()]
+const RESULTS = 'bench/results'
+// Nothing that is measured.
+const TESTS = [':!*.test.ts', ':!*.suite.ts', ':!*.fixture.ts']
+
+const problems = [...versions(), ...changelog(), ...tag(), ...results()]
 for (const problem of problems) console.error(`release check: ${problem}`)
 if (problems.length === 0) {
-  console.log(`release check: changelog, version and tag agree on ${version()}`)
+  console.log(`release check: changelog, version, tag and results agree on ${version()}`)
 }
 process.exitCode = problems.length > 0 ? 1 : 0
 
@@ -68,6 +72,29 @@ function tag() {
     problems.push(`files differ from the tagged commit: ${changed.join(', ')}`)
   }
   return problems
+}
+
+/** Each result of the benchmark names the commit that was measured, and its files. */
+function results() {
+  if (!existsSync(RESULTS)) return []
+  return readdirSync(RESULTS, { recursive: true })
+    .filter((file) => file.endsWith('.json'))
+    .sort()
+    .flatMap((file) => {
+      const { part, mode, commit = '', sources } = json(`${RESULTS}/${file}`)
+      const again = `run npm run bench -- ${part}${mode === 'full' ? ' --full' : ''}`
+      if (!/^[0-9a-f]{40}$/.test(commit) || !isCommit(commit)) {
+        return [`${RESULTS}/${file} does not name a commit of this repository; ${again}`]
+      }
+      const changed = git('diff', '--name-only', commit, 'HEAD', '--', ...sources, ...TESTS)
+      return changed.length === 0
+        ? []
+        : [`${RESULTS}/${file}: since it was measured, ${changed[0]} has changed; ${again}`]
+    })
+}
+
+function isCommit(commit) {
+  return spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`]).status === 0
 }
 
 function git(...args) {
