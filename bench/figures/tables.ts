@@ -2,6 +2,7 @@
 import {
   collecting,
   collectingDimensions,
+  exactlyOnce,
   reading,
   readingAtOnce,
   readingHistory,
@@ -45,6 +46,7 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     steps,
     collecting,
     'collecting-dimensions': collectingDimensions,
+    'exactly-once': exactlyOnce,
     retention,
     'retention-for-long': retentionForLong,
     'beside-retention': besideRetention,
