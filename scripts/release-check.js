@@ -1,8 +1,8 @@
 // Fails when changelog, version and tag disagree, when package.json does not say where the project
-// lives, and when a dependency has a licence that is not listed here: npm run release:check, and
-// before npm publish. Reads the folder it runs in.
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+// lives, when a dependency has a licence that is not listed here, and when something has changed
+// since it was measured: npm run release:check, and before npm publish. Reads the folder it runs in.
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 
 /** Addresses that npm shows beside the package, and that provenance is checked against. */
 const ADDRESSES = ['repository', 'homepage', 'bugs']
@@ -10,10 +10,21 @@ const ADDRESSES = ['repository', 'homepage', 'bugs']
 /** Licences that let anybody use the package in closed programs. */
 const PERMISSIVE = ['0BSD', 'Apache-2.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense']
 
-const problems = [...versions(), ...addresses(), ...licences(), ...changelog(), ...tag()]
+const RESULTS = 'bench/results'
+// Nothing that is measured.
+const TESTS = [':!*.test.ts', ':!*.suite.ts', ':!*.fixture.ts']
+
+const problems = [
+  ...versions(),
+  ...addresses(),
+  ...licences(),
+  ...changelog(),
+  ...tag(),
+  ...results(),
+]
 for (const problem of problems) console.error(`release check: ${problem}`)
 if (problems.length === 0) {
-  console.log(`release check: changelog, version and tag agree on ${version()}`)
+  console.log(`release check: changelog, version, tag and results agree on ${version()}`)
 }
 process.exitCode = problems.length > 0 ? 1 : 0
 
@@ -92,6 +103,29 @@ function tag() {
     problems.push(`files differ from the tagged commit: ${changed.join(', ')}`)
   }
   return problems
+}
+
+/** Each result of the benchmark names the commit that was measured, and its files. */
+function results() {
+  if (!existsSync(RESULTS)) return []
+  return readdirSync(RESULTS, { recursive: true })
+    .filter((file) => file.endsWith('.json'))
+    .sort()
+    .flatMap((file) => {
+      const { part, mode, commit = '', sources } = json(`${RESULTS}/${file}`)
+      const again = `run npm run bench -- ${part}${mode === 'full' ? ' --full' : ''}`
+      if (!/^[0-9a-f]{40}$/.test(commit) || !isCommit(commit)) {
+        return [`${RESULTS}/${file} does not name a commit of this repository; ${again}`]
+      }
+      const changed = git('diff', '--name-only', commit, 'HEAD', '--', ...sources, ...TESTS)
+      return changed.length === 0
+        ? []
+        : [`${RESULTS}/${file}: since it was measured, ${changed[0]} has changed; ${again}`]
+    })
+}
+
+function isCommit(commit) {
+  return spawnSync('git', ['cat-file', '-e', `${commit}^{commit}`]).status === 0
 }
 
 function git(...args) {

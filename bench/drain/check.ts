@@ -76,6 +76,12 @@ export async function checkLedger(
   }
 }
 
+/** @throws Error if the ledger knows any frame */
+export async function checkNoLedger(sql: Connection, database: string): Promise<void> {
+  const { n } = await one(sql, `SELECT COUNT(*) AS n FROM ${database}.wide_cache_writers`)
+  if (Number(n) !== 0) throw new Error(`${database}: the ledger knows ${n} writers`)
+}
+
 const contents = new Map<number, bigint>()
 
 /** Returns the checksum of the first `count` visits. */

@@ -1,30 +1,29 @@
-/** The upper bound of the loss, by the visits of writers that lived: the bound that is quoted. */
+/** How often faults lost a visit of a living process: the bound that is quoted counts faults. */
 import { mostLikely } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
-import type { Outcome } from './site.js'
 
-/** Visits of processes of wide-cache that were not killed. */
-export const RECORDED = { metric: 'visits of living writers', better: null } as const
-export const LOST = { metric: 'visits of living writers lost', better: 'less' } as const
-/** The contender of the long runs. */
-export const FOR_LONG = 'wide-cache, for long'
-export const MIXED = 'mixed at random'
+/** Faults of wide-cache, and those of them that lost a visit of a process that lived. */
+export const COUNTED = { metric: 'faults', better: null } as const
+export const LOSING = {
+  metric: 'faults that lost a visit of a living process',
+  better: 'less',
+} as const
+/** The contender of these runs. */
+export const REPEATED = 'wide-cache, fault after fault'
+/** The kind of those that happen at the same time. */
+export const MIXED = 'mixed, several at a time'
 
-export interface Seen {
-  readonly recorded: number
-  readonly lost: number
+export interface Counted {
+  readonly faults: number
+  readonly losing: number
 }
 
-export function ofLiving(processes: readonly Outcome[]): Seen {
-  const living = processes.filter(({ killed }) => !killed)
-  return {
-    recorded: living.reduce((sum, { recorded }) => sum + recorded, 0),
-    lost: living.reduce((sum, { lost }) => sum + lost, 0),
-  }
+/** `0 of 100 faults`. */
+export function counted({ faults, losing }: Counted): string {
+  return `${number(losing)} of ${number(faults)} faults`
 }
 
-/** `less than 2.1 in a million`, with 95 % confidence. */
-export function bound({ recorded, lost }: Seen): string {
-  const inAMillion = mostLikely(lost, recorded) * 1e6
-  return `less than ${number(Number(inAMillion.toPrecision(3)))} in a million`
+/** `less than 3 %` of such faults, with 95 % confidence: the rule of three if none was seen. */
+export function bound({ faults, losing }: Counted): string {
+  return `less than ${number(Number((mostLikely(losing, faults) * 100).toPrecision(2)))} %`
 }

@@ -1,35 +1,52 @@
-// A web process of the fault experiment: records visits at random moments (Poisson), each with a
-// page of its own, from "go" to "stop". How many, it writes to a file before each one, so that
-// SIGKILL does not take the count away.
+// A web process of the fault experiment: a writer of each contender, with visits at an even pace,
+// each with a page of its own, until "stop". When each visit came, it writes to a file before the
+// visit is recorded: SIGKILL does not take that away.
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 
 const VISITORS = 200
-const { peer, env, rate, prefix, file } = JSON.parse(process.env.WEB_PROCESS)
-const { start } = await import(`../peers/${peer}.js`)
-const contender = await start(env)
-const count = openSync(file, 'w')
-let running = true
+// One timer for all writers: so many timers of their own would take more than what they do.
+const TICK_MS = 20
+const BYTES = 8
+const writers = new Set()
+
+const contenders = JSON.parse(process.env.WRITERS).map(
+  async ({ peer, env, rate, prefix, file, since }) => {
+    const { start } = await import(`../peers/${peer}.js`)
+    const times = openSync(file, 'w')
+    // The timers of a contender begin with it.
+    await delay(since - Date.now())
+    const contender = await start({ ...env, since })
+    const gap = 1000 / rate
+    writers.add({
+      contender,
+      prefix,
+      times,
+      gap,
+      visits: 0,
+      next: Date.now() + Math.random() * gap,
+    })
+    return contender
+  },
+)
+
+const bytes = Buffer.alloc(BYTES)
+const ticking = setInterval(() => {
+  const time = Date.now()
+  for (const writer of writers) {
+    for (; writer.next <= time; writer.next += writer.gap) {
+      bytes.writeDoubleLE(time)
+      writeSync(writer.times, bytes, 0, BYTES, writer.visits * BYTES)
+      const visitor = `visitor ${Math.floor(Math.random() * VISITORS)}`
+      writer.contender.record({ time, visitor, page: writer.prefix + writer.visits++ })
+    }
+  }
+}, TICK_MS)
 
 const steps = {
-  async go() {
-    const gap = () => (-Math.log(1 - Math.random()) / rate) * 1000
-    for (let next = performance.now() + gap(), visits = 0; running; next += gap()) {
-      const wait = next - performance.now()
-      if (wait > 0) await delay(wait)
-      writeSync(count, String(visits + 1), 0)
-      contender.record({
-        time: Date.now(),
-        visitor: `visitor ${Math.floor(Math.random() * VISITORS)}`,
-        page: prefix + visits++,
-      })
-    }
-  },
-  stop() {
-    running = false
-  },
+  stop: () => clearInterval(ticking),
   async close() {
-    await contender.close()
+    await Promise.all(contenders.map(async (contender) => (await contender).close()))
     process.exit()
   },
 }

@@ -1,11 +1,16 @@
-// The worker of a contender that has one of its own; at SIGTERM it finishes what nobody adds to any
-// more.
-const { peer, env } = JSON.parse(process.env.WORKER_PROCESS)
-const { startWorker } = await import(`../peers/${peer}.js`)
-const worker = await startWorker(env)
+// The process that brings to SQL what web processes have left elsewhere: a collector, or a worker,
+// of each contender that has one. Asked to "close" it brings what nobody adds to any more.
+const workers = await Promise.all(
+  JSON.parse(process.env.WRITERS).map(async ({ peer, env, since }) => {
+    const { startWorker } = await import(`../peers/${peer}.js`)
+    return startWorker({ ...env, since })
+  }),
+)
 process.on('message', async () => {
-  await worker.drain()
-  await worker.close()
+  for (const worker of workers) {
+    await worker.drain()
+    await worker.close()
+  }
   process.exit()
 })
 process.on('disconnect', () => process.exit())

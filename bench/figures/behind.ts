@@ -5,6 +5,7 @@ import { type Figures, metric, settingsOf, share, shown } from './measured.js'
 const COLLECTOR = 'collector'
 const DIMENSIONS = 'collector, with dimensions'
 const SUMS = 'collector, with sums only'
+const NO_LEDGER = 'collector, without the ledger'
 const RAW = 'raw INSERTs of 1,000'
 const WITH_SUMS = 'raw INSERTs and their sums'
 const SINGLE = 'single INSERTs'
@@ -35,6 +36,20 @@ export const collecting: Figures = (read) => {
       'heap afterwards, MiB': shown(
         samples.spread(COLLECTOR, setting, metric('heap after gc, MiB')),
       ),
+    })),
+  }
+}
+
+/** What it costs that each frame comes exactly once. */
+export const exactlyOnce: Figures = (read) => {
+  const measured = read('drain')
+  const { samples } = measured
+  return {
+    rows: settingsOf(measured, NO_LEDGER).map((setting) => ({
+      'rows waiting': number(Number(setting)),
+      'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
+      'without the ledger, rows/s': shown(samples.spread(NO_LEDGER, setting, SPEED)),
+      '%': share(samples.ratio(COLLECTOR, NO_LEDGER, setting, SPEED)),
     })),
   }
 }

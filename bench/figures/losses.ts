@@ -1,7 +1,9 @@
 /** Figures of losses, beside the cost of a request: the parts `loss` and `faults`. */
-import { bound, FOR_LONG, LOST as LIVING_LOST, RECORDED, type Seen } from '../faults/bound.js'
+import { bound, COUNTED, counted, LOSING, MIXED, REPEATED } from '../faults/bound.js'
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
-import { FAULTS } from '../faults/faults.js'
+import { type Fault, FAULTS, OUTAGES } from '../faults/faults.js'
+import { CAUGHT_UP, LOST as LOST_MS, TWICE as TWICE_MS } from '../faults/measures.js'
+import type { Metric } from '../harness/samples.js'
 import {
   APPEND as APPENDING,
   GET_AND_SET,
@@ -10,12 +12,11 @@ import {
 } from '../loss/batches.js'
 import { number } from '../harness/table.js'
 import * as overhead from '../overhead/throughput.js'
-import { type Figures, loss, type Measured, metric, settingsOf, share, shown } from './measured.js'
-import { contenderName, HELLO } from './requests.js'
+import { type Figures, loss, type Measured, metric, settingsOf, shown } from './measured.js'
+import { contenderName, cost, HELLO, ofHook } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
-const TWICE = metric('duplicated, % of recorded')
-const CAUGHT_UP = metric('s until caught up')
+const RECORDED = metric('visits recorded')
 
 /** By the width of the grid: get and set at each rate, and the worst of the others at any rate. */
 export const losses: Figures = (read) => {
@@ -69,111 +70,155 @@ export const lossesOnFastCache: Figures = (read) => {
   }
 }
 
+/** `0 of 12,345`: the visits lost and recorded in all of the settings. */
 function most({ samples }: Measured, contender: string, settings: readonly string[]): string {
-  return loss(Math.max(...settings.flatMap((setting) => samples.of(contender, setting, LOST))))
+  let [lost, recorded] = [0, 0]
+  for (const setting of settings) {
+    const all = samples.of(contender, setting, RECORDED)
+    for (const [at, percent] of samples.of(contender, setting, LOST).entries()) {
+      lost += Math.round((percent / 100) * all[at]!)
+      recorded += all[at]!
+    }
+  }
+  return `${number(lost)} of ${number(recorded)}`
 }
 
+/** Faults of a moment: what one costs, as time of traffic. */
 export const faults: Figures = (read) => {
-  const measured = read('faults')
+  const { samples } = read('faults')
+  return table(
+    FAULTS.filter(({ seconds }) => seconds === undefined),
+    (label, { name }) => lostText(samples, label, name),
+  )
+}
+
+/** Outages: what each second of one costs. */
+export const outageLosses: Figures = (read) => {
+  const { samples } = read('faults')
+  return table(
+    FAULTS.filter(({ seconds }) => seconds !== undefined),
+    (label, { name, seconds }) => lostText(samples, label, name, seconds),
+  )
+}
+
+export const catchingUp: Figures = (read) => {
+  const { samples } = read('faults')
+  return table(FAULTS, (label, { name }) =>
+    medianAndWorst(samples, label, name, CAUGHT_UP, (seconds) => seconds.toFixed(1)),
+  )
+}
+
+function table(
+  faults: readonly Fault[],
+  cell: (contender: string, fault: Fault) => string,
+): ReturnType<Figures> {
   return {
-    rows: FAULTS.map(({ name }) => ({
-      fault: name,
+    rows: faults.map((fault) => ({
+      fault: fault.name,
       ...Object.fromEntries(
-        CONTENDERS.map(({ label }) => [column(label), lostIn(measured, label, name)]),
+        CONTENDERS.map(({ label }) => [
+          label === WIDE_CACHE.label ? `**${label}**` : label,
+          cell(label, fault),
+        ]),
       ),
     })),
   }
 }
 
-/** `0.55`, and `0, 0.02 twice`. */
-function lostIn({ samples }: Measured, contender: string, fault: string): string {
-  const twice = samples.spread(contender, fault, TWICE)
-  const lost = shown(samples.spread(contender, fault, LOST), loss)
-  return twice.high === 0 ? lost : `${lost}; ${shown(twice, loss)} twice`
+/** `5,250 (9,900)`, `0`, `0; 0 (150) twice`: ms, of each second of an outage where it has some. */
+function lostText(
+  samples: Measured['samples'],
+  contender: string,
+  fault: string,
+  seconds = 1,
+): string {
+  const text = (of: Metric): string =>
+    medianAndWorst(samples, contender, fault, of, (ms) => number(Math.round(ms / seconds)))
+  const twice = text(TWICE_MS)
+  return twice === '0' ? text(LOST_MS) : `${text(LOST_MS)}; ${twice} twice`
 }
 
-export const catchingUp: Figures = (read) => {
-  const { samples } = read('faults')
-  const seconds = (label: string, fault: string): string =>
-    shown(samples.spread(label, fault, CAUGHT_UP), (value) => value.toFixed(1))
-  return {
-    rows: FAULTS.map(({ name }) => ({
-      fault: name,
-      ...Object.fromEntries(CONTENDERS.map(({ label }) => [column(label), seconds(label, name)])),
-    })),
-  }
+function medianAndWorst(
+  samples: Measured['samples'],
+  contender: string,
+  fault: string,
+  of: Metric,
+  show: (value: number) => string,
+): string {
+  const median = show(samples.spread(contender, fault, of).median)
+  const worst = show(Math.max(...samples.of(contender, fault, of)))
+  return median === worst ? median : `${median} (${worst})`
 }
 
-function column(label: string): string {
-  return label === WIDE_CACHE.label ? `**${label}**` : label
-}
-
-/**
- * Upper bounds of the loss of wide-cache, by fault and in all. More visits give a closer bound, so
- * they come from the long runs.
- */
+/** How many faults of each kind lost a visit of a living process, in the long run. */
 export const lossBound: Figures = (read) => {
-  const seen = ofLiving(read('faults', true))
-  return { rows: [...seen, ['all of these', sumOf(seen)] as const].map(boundRow) }
+  const measured = read('faults', true)
+  return { rows: settingsOf(measured, REPEATED).map((kind) => boundRow(measured, kind, [kind])) }
 }
 
-/** The last row of that table, for a page that has no place for more. */
-export const lossBoundOfAll: Figures = (read) => ({
-  rows: [boundRow(['all faults', sumOf(ofLiving(read('faults', true)))])],
-})
-
-function ofLiving(measured: Measured): (readonly [fault: string, seen: Seen])[] {
-  const { samples } = measured
-  return settingsOf(measured, FOR_LONG).map((fault) => {
-    const sum = (of: Parameters<typeof samples.of>[2]): number =>
-      samples.of(FOR_LONG, fault, of).reduce((a, b) => a + b, 0)
-    return [fault, { recorded: sum(RECORDED), lost: sum(LIVING_LOST) }]
-  })
-}
-
-function sumOf(seen: readonly (readonly [string, Seen])[]): Seen {
+/** All kinds in one row, and another for those that were mixed, for a page with little place. */
+export const lossBoundOfAll: Figures = (read) => {
+  const measured = read('faults', true)
+  const kinds = settingsOf(measured, REPEATED).filter((kind) => kind !== MIXED)
   return {
-    recorded: seen.reduce((sum, [, { recorded }]) => sum + recorded, 0),
-    lost: seen.reduce((sum, [, { lost }]) => sum + lost, 0),
+    rows: [
+      boundRow(measured, `${kinds.length} kinds, one at a time`, kinds),
+      boundRow(measured, MIXED, [MIXED]),
+    ],
   }
 }
 
-function boundRow([fault, seen]: readonly [string, Seen]): Record<string, string> {
+function boundRow(
+  { samples }: Measured,
+  name: string,
+  kinds: readonly string[],
+): Record<string, string> {
+  const each = kinds.map((kind) => ({
+    faults: samples.of(REPEATED, kind, COUNTED)[0]!,
+    losing: samples.of(REPEATED, kind, LOSING)[0]!,
+  }))
+  const all = each.reduce((sum, { faults, losing }) => ({
+    faults: sum.faults + faults,
+    losing: sum.losing + losing,
+  }))
+  // Kinds differ: the bound that holds for each is that of the kind with the fewest faults.
+  const [highest] = each
+    .map((one) => ({ text: bound(one), faults: one.faults, losing: one.losing }))
+    .sort((a, b) => b.losing / b.faults - a.losing / a.faults || a.faults - b.faults)
   return {
-    fault,
-    'visits of processes that lived': number(seen.recorded),
-    lost: number(seen.lost),
-    'upper bound of the loss (95 % confidence)': bound(seen),
+    fault: name,
+    'lost a visit of a living process': counted(all),
+    'of each kind (95 % confidence)': highest!.text,
   }
 }
 
 /** Pairs of contenders in both parts. */
 const BOTH: readonly (readonly [inFaults: string, inOverhead: overhead.Contender])[] = [
-  ['wide-cache', overhead.WIDE_CACHE],
+  ['wide-cache', overhead.COLLECTS],
   ['INSERT per visit', overhead.INSERT],
   ['get and set', overhead.GET_AND_SET],
   ['append per visit', overhead.APPEND],
   ['Redis list', overhead.REDIS],
+  ['Redis hash, 60 s', overhead.HASH],
   ['10 s buffer', overhead.BUFFER],
+  ['10 s buffer, row by row', overhead.UPDATES],
 ]
 /** One for each sort of loss: with a process, with the cache, with the database. */
-const TELLING = ['web process killed', 'cache restarted', 'database restarted']
+const TELLING = ['web process killed', 'cache restarted', `database away ${Math.max(...OUTAGES)} s`]
 
 export const costsAndLosses: Figures = (read) => {
-  const [cost, lost] = [read('overhead'), read('faults')]
+  const [{ samples }, lost] = [read('overhead'), read('faults')]
   const row = (contender: string, lossesIn: (fault: string) => string) => ({
     'what runs with each request': contenderName(contender),
-    'CPU, µs a request': shown(cost.samples.spread(contender, HELLO, overhead.CPU)),
-    'throughput, % of an empty hook': share(
-      cost.samples.ratio(contender, overhead.EMPTY_HOOK.label, HELLO, overhead.RATE),
-    ),
-    ...Object.fromEntries(TELLING.map((fault) => [`${fault}: lost, %`, lossesIn(fault)])),
+    'µs over an empty hook': cost(samples, contender, HELLO),
+    'throughput, % of an empty hook': ofHook(samples, contender, HELLO),
+    ...Object.fromEntries(TELLING.map((fault) => [`${fault}: ms lost`, lossesIn(fault)])),
   })
   return {
     rows: [
       row(overhead.EMPTY_HOOK.label, () => ''),
       ...BOTH.map(([label, { label: contender }]) =>
-        row(contender, (fault) => lostIn(lost, label, fault)),
+        row(contender, (fault) => lostText(lost.samples, label, fault)),
       ),
       ...overhead.ACCEPTED.map(({ label }) => row(label, () => '')),
     ],

@@ -1,8 +1,9 @@
 /**
  * `npm run figures`: brings the results of the benchmark into the tables of the README and the
- * docs.
+ * docs, and draws their charts.
  */
 import { writeFileSync } from 'node:fs'
+import { drawn } from './drawn.js'
 import { reader } from './measured.js'
 import { pages, render } from './pages.js'
 
@@ -16,7 +17,14 @@ try {
     writeFileSync(url, now)
     console.log(`${file}: new figures`)
   }
-  if (changed.length === 0) console.log('README and docs have the figures of bench/results')
+  const charts = drawn().filter(({ is, shouldBe }) => is !== shouldBe)
+  for (const { file, url, shouldBe } of charts) {
+    writeFileSync(url, shouldBe)
+    console.log(`${file}: drawn anew`)
+  }
+  if (changed.length + charts.length === 0) {
+    console.log('README and docs have the figures of bench/results')
+  }
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exitCode = 1

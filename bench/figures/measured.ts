@@ -1,5 +1,6 @@
 /** Results, as tables read them. */
-import { newest, type Result } from '../harness/result.js'
+import { formOf } from '../harness/parts.js'
+import { FULL, newest, type Result } from '../harness/result.js'
 import { type Metric, Samples } from '../harness/samples.js'
 import type { Spread } from '../harness/statistics.js'
 import { number, type Table, withSpread } from '../harness/table.js'
@@ -9,9 +10,12 @@ export interface Measured {
   readonly samples: Samples
 }
 
+/** A result of a part that measures something else by now. */
+export class EarlierForm extends Error {}
+
 /**
  * The result of a part; `long`: of its run with `--full`. @throws Error that names the file and
- * says how to get it
+ * says how to get it; `EarlierForm` if it is there and of no use
  */
 export type Read = (part: string, long?: boolean) => Measured
 
@@ -35,6 +39,12 @@ function open(part: string, folder: URL | undefined, long: boolean): Measured {
     throw new Error(
       `bench/results/${part}.json is of a quick run, which shows nothing but that it runs: ` +
         `run \`npm run bench -- ${part}\``,
+    )
+  }
+  if ((result.form ?? 1) !== formOf(part)) {
+    throw new EarlierForm(
+      `bench/results/${long ? FULL : ''}${part}.json is of an earlier form of the benchmark; run ` +
+        `\`npm run bench -- ${part}${long ? ' --full' : ''}\``,
     )
   }
   return { result, samples: new Samples(result.measures) }

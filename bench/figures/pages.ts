@@ -9,7 +9,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { compact } from '../harness/table.js'
-import type { Read } from './measured.js'
+import { EarlierForm, type Read } from './measured.js'
 import { TABLES } from './tables.js'
 
 const ROOT = new URL('../../', import.meta.url)
@@ -91,6 +91,7 @@ function table(name: string, place: string, read: Read): string[] {
     const { title, rows } = figures(read)
     return [...(title ? [title, ''] : []), ...(rows.length === 0 ? ['None.'] : compact(rows))]
   } catch (cause) {
+    if (cause instanceof EarlierForm) return [`Not measured yet: ${cause.message}.`]
     throw new Error(`${place}: ${cause instanceof Error ? cause.message : String(cause)}`, {
       cause,
     })

@@ -2,6 +2,7 @@
 import {
   collecting,
   collectingDimensions,
+  exactlyOnce,
   reading,
   readingAtOnce,
   readingHistory,
@@ -19,10 +20,11 @@ import {
   lossBoundOfAll,
   losses,
   lossesOnFastCache,
+  outageLosses,
 } from './losses.js'
 import type { Figures } from './measured.js'
 import { apart, relatives, viewers } from './relatives.js'
-import { outages, overhead, overheadBehind, steps } from './requests.js'
+import { outages, overhead, overheadBehind, overheadPage, steps } from './requests.js'
 import { besideRetention, retention, retentionForLong } from './retention.js'
 import { machine, missed, reached, runs, settings } from './runs.js'
 import { storage } from './storage.js'
@@ -33,15 +35,18 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     losses,
     'losses-fast-cache': lossesOnFastCache,
     faults,
+    'outage-losses': outageLosses,
     'loss-bound': lossBound,
     'loss-bound-of-all': lossBoundOfAll,
     'catching-up': catchingUp,
     overhead,
+    'overhead-page': overheadPage,
     'overhead-behind': overheadBehind,
     outages,
     steps,
     collecting,
     'collecting-dimensions': collectingDimensions,
+    'exactly-once': exactlyOnce,
     retention,
     'retention-for-long': retentionForLong,
     'beside-retention': besideRetention,

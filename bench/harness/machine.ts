@@ -1,4 +1,4 @@
-/** On what a result was measured. */
+/** On what a result was measured, and what. */
 import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { cpus, release, totalmem, type } from 'node:os'
@@ -17,6 +17,23 @@ export function machine(): Machine {
     cores: cpus().length,
     memoryGiB: Math.round(totalmem() / 2 ** 30),
     system: `${type()} ${release()}`,
+  }
+}
+
+/** Returns the commit of the working tree, with `+` if any of `sources` differs from it. */
+export function commitOf(sources: readonly string[]): string {
+  try {
+    const root = new URL('../../', import.meta.url)
+    const git = (...args: string[]): string =>
+      execFileSync('git', args, {
+        cwd: root,
+        encoding: 'utf8',
+        stdio: ['ignore', 'pipe', 'ignore'],
+      })
+    const changed = git('status', '--porcelain', '--', ...sources) !== ''
+    return `${git('rev-parse', 'HEAD').trim()}${changed ? '+' : ''}`
+  } catch {
+    return 'unknown'
   }
 }
 

@@ -19,7 +19,7 @@ export interface Part {
 
 export interface Report {
   readonly tables: readonly Table[]
-  readonly chart: Chart
+  readonly chart?: Chart
 }
 
 export interface Bench {

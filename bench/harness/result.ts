@@ -1,9 +1,10 @@
 /**
- * A part's result as it is kept: `bench/results/<part>.json`, and its picture beside it. Those of
- * long runs, with `--full`, are in `bench/results/full/`, so that all others come from one run.
+ * A part's result as it is kept: `bench/results/<part>.json`. Those of long runs, with `--full`,
+ * are in `bench/results/full/`, so that all others come from one run. `npm run figures` draws the
+ * chart.
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { type Chart, svg } from './chart.js'
+import type { Chart } from './chart.js'
 import type { Machine } from './machine.js'
 import type { Mode } from './part.js'
 import type { Measure } from './samples.js'
@@ -16,6 +17,12 @@ export interface Claim {
 export interface Result {
   readonly part: string
   readonly mode: Mode
+  /** See `formOf`. */
+  readonly form: number
+  /** The commit that was measured; with `+` behind it if files of `sources` had changed since. */
+  readonly commit: string
+  /** Files and folders that are measured, from the root of the project. */
+  readonly sources: readonly string[]
   /** ISO 8601. */
   readonly date: string
   readonly seconds: number
@@ -24,16 +31,16 @@ export interface Result {
   readonly settings: Readonly<Record<string, unknown>>
   readonly claims: readonly Claim[]
   readonly measures: readonly Measure[]
+  readonly chart?: Chart
 }
 
 /** Folder of the results. Those of long runs are in a folder inside it. */
 export const RESULTS = new URL('../results/', import.meta.url)
 export const FULL = 'full/'
 
-export function write(result: Result, chart: Chart, folder: URL): void {
+export function write(result: Result, folder: URL): void {
   mkdirSync(folder, { recursive: true })
   writeFileSync(new URL(`${result.part}.json`, folder), `${JSON.stringify(result, undefined, 1)}\n`)
-  writeFileSync(new URL(`${result.part}.svg`, folder), svg(chart))
 }
 
 /** The newest result of a part. @throws Error that says how to get one */

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { memcached } from '../../src/cache/memcached/memcached.js'
+import { barOf } from './chart.js'
 import { compare } from './compare.js'
 import type { Bench, Part } from './part.js'
 import { parse, type Result } from './result.js'
@@ -16,7 +17,7 @@ const RATE: Metric = { metric: 'operations/s', better: 'more' }
 /** Runs a part that does `work`, and reads back what it left. */
 async function ran(
   work: (bench: Bench) => Promise<void>,
-): Promise<{ shown: boolean; result: Result; svg: string }> {
+): Promise<{ shown: boolean; result: Result }> {
   const folder = await mkdtemp(join(tmpdir(), 'wide-cache-bench-'))
   const part: Part = {
     name: 'probe',
@@ -29,9 +30,8 @@ async function ran(
         chart: {
           type: 'bars',
           title: 'Rates <of> hello',
-          y: { name: 'operations/s' },
-          groups: ['hello'],
-          bars: [{ name: 'ours', values: [{ median, low, high }] }],
+          x: { name: 'operations/s' },
+          groups: [{ bars: [barOf('ours', { median, low, high })] }],
         },
       }
     },
@@ -41,7 +41,6 @@ async function ran(
     return {
       shown,
       result: parse(await readFile(join(folder, 'probe.json'), 'utf8')),
-      svg: await readFile(join(folder, 'probe.svg'), 'utf8'),
     }
   } finally {
     await rm(folder, { recursive: true, force: true })
@@ -56,7 +55,7 @@ function rates(...values: number[]): (bench: Bench) => Promise<void> {
 
 test('a part has its own servers, and its result says where and how it was measured', async () => {
   let address = ''
-  const { shown, result, svg } = await ran(async (bench) => {
+  const { shown, result } = await ran(async (bench) => {
     address = (await bench.memcached()).address
     const cache = memcached(address)
     await cache.set('key', Buffer.from('value'), 60)
@@ -80,8 +79,14 @@ test('a part has its own servers, and its result says where and how it was measu
   ])
   assert.match(result.versions['memcached'] ?? '', /^\d+\.\d+/)
   assert(result.machine.cores > 0 && result.mode === 'quick' && Date.parse(result.date) > 0)
-  assert.match(svg, /^<svg [^]*<\/svg>\s*$/)
-  assert(svg.includes('Rates &lt;of&gt; hello'))
+  assert.match(result.commit, /^[0-9a-f]{40}\+?$/)
+  assert(result.form === 1 && result.sources.includes('src/wide-cache'))
+  assert.deepEqual(result.chart, {
+    type: 'bars',
+    title: 'Rates <of> hello',
+    x: { name: 'operations/s' },
+    groups: [{ bars: [{ name: 'ours', value: 200, low: 150, high: 250 }] }],
+  })
   const gone = memcached(address)
   await assert.rejects(gone.get('key'), { code: 'CACHE_UNREACHABLE' })
   await gone.close()

@@ -5,8 +5,9 @@ import { startMariadb } from '../../test/servers/mariadb.js'
 import { startMemcached } from '../../test/servers/memcached.js'
 import { startPostgres } from '../../test/servers/postgres.js'
 import { startRedis } from '../../test/servers/redis.js'
-import { machine, versions } from './machine.js'
+import { commitOf, machine, versions } from './machine.js'
 import type { Bench, Mode, Part } from './part.js'
+import { formOf, sourcesOf } from './parts.js'
 import { type Claim, RESULTS, write } from './result.js'
 import { Samples } from './samples.js'
 import { markdown } from './table.js'
@@ -16,6 +17,9 @@ import { markdown } from './table.js'
  */
 export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boolean> {
   const began = performance.now()
+  const sources = sourcesOf(part.name)
+  // While it runs, others may commit.
+  const commit = commitOf(sources)
   const settings: Record<string, unknown> = {}
   const claims: Claim[] = []
   const programs = new Set<Program>()
@@ -78,6 +82,9 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
     const result = {
       part: part.name,
       mode,
+      form: formOf(part.name),
+      commit,
+      sources,
       date: new Date().toISOString(),
       seconds: Math.round((performance.now() - began) / 1000),
       machine: machine(),
@@ -85,8 +92,9 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
       settings,
       claims,
       measures: bench.samples.measures(),
+      ...(chart && { chart }),
     }
-    write(result, chart, folder)
+    write(result, folder)
     for (const table of tables) console.log(markdown(table))
     for (const { text, holds } of claims) console.log(`${holds ? 'shown' : 'NOT SHOWN'}: ${text}`)
     const { cpu, cores, memoryGiB } = result.machine

@@ -51,14 +51,18 @@ export class Samples {
    * both.
    */
   ratio(contender: string, other: string, setting: string, metric: Metric): Spread {
+    return spread(this.ratios(contender, other, setting, metric))
+  }
+
+  ratios(contender: string, other: string, setting: string, metric: Metric): number[] {
     const others = this.of(other, setting, metric)
-    return spread(this.of(contender, setting, metric).map((value, round) => value / others[round]!))
+    return this.of(contender, setting, metric).map((value, round) => value / others[round]!)
   }
 
   /** `contender` less `other`, within each round. */
-  difference(contender: string, other: string, setting: string, metric: Metric): Spread {
+  differences(contender: string, other: string, setting: string, metric: Metric): number[] {
     const others = this.of(other, setting, metric)
-    return spread(this.of(contender, setting, metric).map((value, round) => value - others[round]!))
+    return this.of(contender, setting, metric).map((value, round) => value - others[round]!)
   }
 
   measures(): Measure[] {

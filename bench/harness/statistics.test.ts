@@ -1,7 +1,17 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { lineThrough, mostLikely, median, quantile, spread, wilson } from './statistics.js'
+import { Random } from '../../test/simulated-world/random.js'
+import {
+  interval,
+  lineThrough,
+  mostLikely,
+  median,
+  quantile,
+  spread,
+  wilson,
+} from './statistics.js'
+import { costText } from './table.js'
 
 const samples = fc.array(fc.double({ min: -1e6, max: 1e6, noNaN: true }), {
   minLength: 1,
@@ -80,4 +90,27 @@ test('the line through points is the least-squares line, exact for points on a l
       },
     ),
   )
+})
+
+test('an interval is that of the order statistics, and covers the median 19 times of 20', () => {
+  const from1to = (n: number) => Array.from({ length: n }, (_, at) => at + 1)
+  // Tables of the sign test: the 6th and 15th of 20, the 2nd and 9th of 10, the ends of 6.
+  assert.deepEqual(interval(from1to(20)), { median: 10.5, low: 6, high: 15 })
+  assert.deepEqual(interval(from1to(10)), { median: 5.5, low: 2, high: 9 })
+  assert.deepEqual(interval(from1to(6)), { median: 3.5, low: 1, high: 6 })
+  assert.deepEqual(interval([3, 1]), { median: 2, low: 1, high: 3 })
+  const random = new Random(1)
+  const tries = 2_000
+  let covered = 0
+  for (let at = 0; at < tries; at++) {
+    const { low, high } = interval(Array.from({ length: 20 }, () => random.next()))
+    if (low <= 0.5 && high >= 0.5) covered++
+  }
+  assert(covered / tries > 0.94 && covered / tries < 0.98, `${covered} of ${tries}`)
+})
+
+test('a cost that noise hides is not printed as one', () => {
+  assert.equal(costText({ median: 14, low: 3, high: 24 }), '14 (3-24)')
+  assert.equal(costText({ median: 1, low: -2, high: 3.14159 }), 'less than 3.14')
+  assert.equal(costText({ median: -2, low: -3, high: -1 }), 'not measurable')
 })

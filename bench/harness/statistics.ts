@@ -29,6 +29,26 @@ export function spread(samples: readonly number[]): Spread {
 }
 
 /**
+ * The median, and the interval that has the true one with 95 % confidence, whatever the samples'
+ * distribution: between two of the samples, by how many of them lie below the median by chance.
+ * With fewer than six samples that is not known; then it is the whole range.
+ */
+export function interval(samples: readonly number[]): Spread {
+  const sorted = [...samples].sort((a, b) => a - b)
+  const n = sorted.length
+  // The chance of at most `below` of them under the median, both ways.
+  let below = -1
+  let [chance, sum] = [0.5 ** n, 0]
+  while (2 * (sum + chance) <= 0.05) {
+    sum += chance
+    below++
+    chance *= (n - below) / (below + 1)
+  }
+  const at = Math.max(0, below)
+  return { median: median(samples), low: sorted[at]!, high: sorted[n - 1 - at]! }
+}
+
+/**
  * The 95 % confidence interval of a probability of which `hits` in `tries` were seen (E. B. Wilson,
  * 1927): right for few hits and for none, where the usual one has no width.
  */

@@ -52,6 +52,15 @@ export function withSpread(
   return `${show(median)} (${show(low)}${low < 0 ? ' to ' : '-'}${show(high)})`
 }
 
+/**
+ * A cost with its interval: `14 (9.1-18)`; `less than 3.1` where it cannot be told from none, and
+ * `not measurable` where it would be less than nothing.
+ */
+export function costText(cost: { median: number; low: number; high: number }): string {
+  if (cost.low > 0) return withSpread(cost)
+  return cost.high > 0 ? `less than ${number(cost.high)}` : 'not measurable'
+}
+
 /** `93 %` of 0.93. */
 export function percent(ratio: number): string {
   return `${number(Number((ratio * 100).toPrecision(3)))} %`

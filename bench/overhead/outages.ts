@@ -168,11 +168,12 @@ async function start(
   mysqlUrl.port = String(proxy.port)
   const site = await Site.start(
     {
-      contenders: [{ peer: contender.peer, mysqlUrl: mysqlUrl.href }],
+      contenders: [
+        { peer: contender.peer, mysqlUrl: mysqlUrl.href, options: { collect: COLLECT } },
+      ],
       renderings: 1,
       memcached: memcached.address,
       redisUrl,
-      options: { collect: COLLECT },
     },
     bench.after,
     alone,

@@ -11,18 +11,17 @@ import type { Bench } from '../harness/part.js'
 
 export interface SiteOptions {
   /** An app for each. `peer`: the name of a file in `bench/peers/`. */
-  readonly contenders: readonly ({ readonly peer: string } & (
-    | { readonly mysqlUrl: string }
-    | { readonly postgresUrl: string }
-  ))[]
+  readonly contenders: readonly ({
+    readonly peer: string
+    /** wide-cache: options of `createActivity()`. */
+    readonly options?: { readonly collect: string }
+  } & ({ readonly mysqlUrl: string } | { readonly postgresUrl: string }))[]
   /** Renderings of the page, for its 2 ms. */
   readonly renderings: number
   readonly memcached: string
   readonly redisUrl?: string
   /** Folder that loggers write to. */
   readonly folder?: string
-  /** wide-cache: options of `createActivity()`. */
-  readonly options?: { readonly collect: string }
 }
 
 const PROGRAM = fileURLToPath(new URL('./server.js', import.meta.url))

@@ -1,13 +1,17 @@
 /**
  * Costs of a request with each contender: CPU, requests a second as fast as the site can, and
- * latency under that load. All contenders are apps of one process, and only one receives load at a
- * time: two processes of the same program differ by a tenth.
+ * latency under that load. Each sample is that of a process of its own: two processes of the same
+ * program differ more than two moments of one. In each round every contender has one, in random
+ * order, and is compared with those of that round.
  */
+import { type ChildProcess, fork } from 'node:child_process'
+import { once } from 'node:events'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
+import { cpuMicros } from '../scale/counters.js'
 import { Crowd, shuffled } from './load.js'
 import { type App, Site } from './site.js'
 
@@ -20,52 +24,71 @@ export interface Contender {
    * own file or memory, or each visitor. Those without one only remember how often they tried.
    */
   readonly counts?: 'requests in SQL' | 'requests' | 'visitors'
+  /** Of `createActivity()`: when the site itself collects. */
+  readonly collect?: string
 }
+
+/** The default. */
+const EVERY_THREE_SECONDS = '*/3 * * * * *'
 
 export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware' }
 export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook' }
-/** The same hook again: the difference between the two is noise. */
-const EMPTY_TWIN: Contender = { peer: 'empty-hook', label: '(b) a second such hook' }
+/** A collector in another process brings its visits to SQL. */
 export const WIDE_CACHE: Contender = {
   peer: 'wide-cache',
   label: '(c) wide-cache',
   counts: 'requests in SQL',
 }
+export const COLLECTS: Contender = {
+  ...WIDE_CACHE,
+  label: '(d) wide-cache that collects',
+  collect: EVERY_THREE_SECONDS,
+}
 export const INSERT: Contender = {
   peer: 'insert-per-visit',
-  label: '(d) one INSERT a visit',
+  label: '(e) one INSERT a visit',
   counts: 'requests in SQL',
 }
-export const GET_AND_SET: Contender = { peer: 'get-and-set', label: '(e) get + set of an array' }
-export const APPEND: Contender = { peer: 'append-per-visit', label: '(f) one append a visit' }
+export const GET_AND_SET: Contender = { peer: 'get-and-set', label: '(f) get + set of an array' }
+export const APPEND: Contender = { peer: 'append-per-visit', label: '(g) one append a visit' }
 export const REDIS: Contender = {
   peer: 'redis-list',
-  label: '(g) RPUSH to a Redis list',
+  label: '(h) RPUSH to a Redis list',
+  counts: 'requests in SQL',
+}
+export const HASH: Contender = {
+  peer: 'redis-hash',
+  label: '(i) HINCRBY in a Redis hash',
   counts: 'requests in SQL',
 }
 export const BUFFER: Contender = {
   peer: 'buffer',
-  label: '(h) 10 s in the process',
+  label: '(j) 10 s in the process',
+  counts: 'requests in SQL',
+}
+export const UPDATES: Contender = {
+  peer: 'buffer-updates',
+  label: '(k) 10 s in the process, row by row',
   counts: 'requests in SQL',
 }
 export const MORGAN: Contender = {
   peer: 'morgan',
-  label: '(i) morgan to a file',
+  label: '(l) morgan to a file',
   counts: 'requests',
 }
 export const PINO: Contender = {
   peer: 'pino-http',
-  label: '(j) pino-http to a file',
+  label: '(m) pino-http to a file',
   counts: 'requests',
 }
 export const SESSION: Contender = {
   peer: 'express-session',
-  label: '(k) express-session in memory',
+  label: '(n) express-session in memory',
   counts: 'visitors',
 }
 export const PROMETHEUS: Contender = {
   peer: 'express-prom-bundle',
-  label: '(l) express-prom-bundle',
+  label: '(o) express-prom-bundle',
   counts: 'requests',
 }
 /** Middleware that sites have anyway. */
@@ -73,18 +96,17 @@ export const ACCEPTED = [MORGAN, PINO, SESSION, PROMETHEUS]
 export const CONTENDERS = [
   NOTHING,
   EMPTY_HOOK,
-  EMPTY_TWIN,
   WIDE_CACHE,
+  COLLECTS,
   INSERT,
   GET_AND_SET,
   APPEND,
   REDIS,
+  HASH,
   BUFFER,
+  UPDATES,
   ...ACCEPTED,
 ]
-
-/** Contenders that differ by little. The target is about that difference. */
-const CLOSE = [EMPTY_HOOK, EMPTY_TWIN, WIDE_CACHE]
 
 /**
  * CPU time of the site's process, until all is done that the requests have begun: sent to a server,
@@ -100,6 +122,11 @@ export const CPU_WHOLE: Metric = {
   metric: 'CPU µs/request, with the work after it',
   better: 'less',
 }
+/** The same of all processes: the site, its collector, memcached, Redis and the database. */
+export const IN_SQL: Metric = {
+  metric: 'CPU µs/request of all processes, until in SQL',
+  better: 'less',
+}
 export const P50: Metric = { metric: 'p50 ms', better: 'less' }
 export const P99: Metric = { metric: 'p99 ms', better: 'less' }
 
@@ -108,99 +135,103 @@ export const CONNECTIONS = 50
 export interface Page {
   readonly name: string
   readonly path: string
-  /** Its share of the warm-up. */
-  readonly warmUp: number
-  readonly rounds: number
-  /**
-   * Seconds of each contender in each round; those that differ by little have `closely` times as
-   * many.
-   */
+  readonly warmUpSeconds: number
   readonly seconds: number
-  readonly closely: number
 }
 
 /**
- * Runs all contenders, in rounds, on each of the pages. A round is several slices of each
- * contender, so that what the machine does for a while falls on all. The setting of the samples is
- * the page's name.
+ * A site that collects has done so for all visits only when these are as old as the oldest layer
+ * that waits; and it comes every three seconds.
  */
+const COLLECTING = { warmUpSeconds: 12, seconds: 6 }
+
+/** Runs all contenders on each of the pages. The setting of the samples is the page's name. */
 export async function throughput(
   bench: Bench,
   mariadb: MariaDb,
   {
     renderings,
-    warmUpSeconds,
-    slices,
+    rounds,
     pages,
     alone,
   }: {
     renderings: number
-    warmUpSeconds: number
-    slices: number
+    rounds: number
     pages: readonly Page[]
     alone: Cores['alone']
   },
 ): Promise<void> {
   bench.progress('starting')
   const [memcached, redis] = await Promise.all([bench.memcached(), bench.redis()])
-  const contenders = await Promise.all(
-    CONTENDERS.map(async ({ peer }, at) => {
-      const database = `overhead_${at}`
-      await mariadb.createDatabase(database)
-      return { peer, mysqlUrl: mariadb.url(database) }
-    }),
-  )
   const folder = temporaryFolder('logs')
   bench.after(() => removeFolder(folder))
-  const site = await Site.start(
-    { contenders, renderings, memcached: memcached.address, redisUrl: redis.url, folder },
-    bench.after,
-    alone,
-  )
-  const targets = new Map(
-    CONTENDERS.map((contender, at): [Contender, Target] => {
-      const app = site.apps[at]!
-      return [contender, { app, crowd: new Crowd(app.port, CONNECTIONS) }]
-    }),
-  )
-  bench.after(() => [...targets.values()].forEach(({ crowd }) => crowd.close()))
-
-  // The first page is the one whose requests are so short that what the compiler does shows in
-  // them.
-  for (const { path, warmUp } of pages) {
-    for (const [{ peer }, target] of targets) {
-      bench.progress(`warming up ${peer}`)
-      await slice(site, target, path, warmUpSeconds * warmUp)
-    }
-  }
-  for (const page of pages) {
-    for (let round = 0; round < page.rounds; round++) {
-      bench.progress(`${page.name}: round ${round + 1} of ${page.rounds}`)
-      const sums = new Map(CONTENDERS.map((contender) => [contender, new Sum()]))
-      for (let at = 0; at < slices; at++) {
-        for (const contender of shuffled(several(page.closely))) {
-          sums
-            .get(contender)!
-            .add(await slice(site, targets.get(contender)!, page.path, page.seconds / slices))
-        }
-      }
-      for (const [{ label }, sum] of sums) {
+  for (let round = 0; round < rounds; round++) {
+    for (const [at, contender] of shuffled(CONTENDERS).entries()) {
+      const { peer, label, counts, collect } = contender
+      bench.progress(`round ${round + 1} of ${rounds}: ${label}`)
+      // Rows of earlier rounds make nothing slower.
+      const database = `overhead_${round}_${at}`
+      await mariadb.createDatabase(database)
+      const mysqlUrl = mariadb.url(database)
+      const collector =
+        contender === WIDE_CACHE
+          ? await startCollector(bench, memcached.address, mysqlUrl)
+          : undefined
+      const pids = [memcached.pid, redis.pid, mariadb.pid, ...(collector ? [collector.pid!] : [])]
+      const others = (): number => pids.map(cpuMicros).reduce((sum, micros) => sum + micros, 0)
+      const options = collect === undefined ? {} : { options: { collect } }
+      const site = await Site.start(
+        {
+          contenders: [{ peer, mysqlUrl, ...options }],
+          renderings,
+          memcached: memcached.address,
+          redisUrl: redis.url,
+          folder,
+        },
+        bench.after,
+        alone,
+      )
+      const app = site.apps[0]!
+      const target = { app, crowd: new Crowd(app.port, CONNECTIONS) }
+      for (const page of pages) {
+        const { warmUpSeconds, seconds } =
+          collect === undefined || bench.mode === 'quick' ? page : COLLECTING
+        app.served += (await target.crowd.run(page.path, warmUpSeconds)).latencies.length
+        if (collect === undefined) await app.finish()
+        const sum = new Sum()
+        sum.add(
+          await slice(site, target, page.path, seconds, {
+            others,
+            goesOn: collect !== undefined,
+          }),
+        )
         for (const [metric, value] of sum.samples()) {
           bench.samples.add(label, page.name, metric, value)
         }
       }
+      if (counts) await app.check(counts === 'visitors' ? CONNECTIONS : app.served)
+      target.crowd.close()
+      await site.stop()
+      collector?.kill('SIGKILL')
     }
   }
-  for (const [{ counts }, { app }] of targets) {
-    if (counts !== undefined) await app.check(counts === 'visitors' ? CONNECTIONS : app.served)
-  }
-  await site.stop()
 }
 
-function several(times: number): Contender[] {
-  return CONTENDERS.flatMap((contender) =>
-    Array.from({ length: CLOSE.includes(contender) ? times : 1 }, () => contender),
-  )
+async function startCollector(
+  bench: Bench,
+  memcached: string,
+  mysqlUrl: string,
+): Promise<ChildProcess> {
+  const collector = fork(new URL('../faults/worker.js', import.meta.url), {
+    execArgv: [],
+    env: {
+      ...process.env,
+      WRITERS: JSON.stringify([{ peer: WIDE_CACHE.peer, env: { memcached, mysqlUrl } }]),
+    },
+  })
+  bench.after(() => collector.kill('SIGKILL'))
+  await once(collector, 'message')
+  return collector
 }
 
 export interface Target {
@@ -214,24 +245,31 @@ export interface Slice {
   /** Microseconds: until all is done that the requests have begun, and until all is in SQL. */
   readonly cpu: number
   readonly whole: number
+  /** Microseconds of other processes, in the same time. */
+  readonly others: number
 }
 
-/** Lets so many visitors come for so long, and waits until all that they left is in SQL. */
+/**
+ * Lets so many visitors come for so long, and waits until all that they left is in SQL. `others`:
+ * the CPU time of other processes so far. `goesOn`: it has collected all the time, as much as came.
+ */
 export async function slice(
   site: Site,
   { app, crowd }: Target,
   path: string,
   seconds: number,
+  { others = () => 0, goesOn = false }: { others?: () => number; goesOn?: boolean } = {},
 ): Promise<Slice> {
+  const beside = others()
   const before = await site.cpu()
   const load = await crowd.run(path, seconds)
   await app.flush()
   const cpu = await site.cpu()
   // What is left to do is not to burden the contender that comes next.
-  await app.finish()
+  if (!goesOn) await app.finish()
   const whole = await site.cpu()
   app.served += load.latencies.length
-  return { ...load, cpu: cpu - before, whole: whole - before }
+  return { ...load, cpu: cpu - before, whole: whole - before, others: others() - beside }
 }
 
 /** Slices of one contender in one round. */
@@ -240,12 +278,14 @@ export class Sum {
   #seconds = 0
   #cpu = 0
   #whole = 0
+  #others = 0
 
-  add({ latencies, seconds, cpu, whole }: Slice): void {
+  add({ latencies, seconds, cpu, whole, others }: Slice): void {
     for (const latency of latencies) this.#latencies.push(latency)
     this.#seconds += seconds
     this.#cpu += cpu
     this.#whole += whole
+    this.#others += others
   }
 
   samples(): readonly (readonly [Metric, number])[] {
@@ -253,6 +293,7 @@ export class Sum {
     return [
       [CPU, this.#cpu / served],
       [CPU_WHOLE, this.#whole / served],
+      [IN_SQL, (this.#whole + this.#others) / served],
       [RATE, served / this.#seconds],
       [P50, quantile(this.#latencies, 0.5)],
       [P99, quantile(this.#latencies, 0.99)],

@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import { Child } from '../harness/child.js'
+import { barOf } from '../harness/chart.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
 import { quantile, type Spread } from '../harness/statistics.js'
 import { number, withSpread } from '../harness/table.js'
@@ -180,11 +181,10 @@ function report({ samples }: Bench): Report {
     chart: {
       type: 'bars',
       title: 'From a fault of the cache until all visits are in SQL',
-      y: { name: 's' },
-      groups: [...FAULTS],
-      bars: CONTENDERS.map((label) => ({
-        name: label,
-        values: FAULTS.map((fault) => samples.spread(label, fault, RECOVERY)),
+      x: { name: 'seconds' },
+      groups: FAULTS.map((fault) => ({
+        name: fault,
+        bars: CONTENDERS.map((label) => barOf(label, samples.spread(label, fault, RECOVERY))),
       })),
     },
   }

@@ -8,6 +8,7 @@ import type { Database } from '../../src/database/database.js'
 import { CALLS, type Calls, callsOn } from '../databases/calls.js'
 import { EMPTY_HOOK, INSERT, requests, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
 import { MARIADB, POSTGRES, type Server, startServers } from '../databases/servers.js'
+import { barOf } from '../harness/chart.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
 import { median, type Spread } from '../harness/statistics.js'
 import { number, type Table, withSpread } from '../harness/table.js'
@@ -238,13 +239,11 @@ function report({ samples }: Bench): Report {
     chart: {
       type: 'bars',
       title: 'Rates on PostgreSQL, those on MariaDB being 1',
-      y: { name: 'times' },
-      groups: rates.map(([, setting]) => setting.replace(/,.*/, '')),
-      bars: [
+      x: { name: 'times' },
+      groups: [
         {
-          name: 'PostgreSQL / MariaDB',
-          values: rates.map(([, setting, metric]) =>
-            samples.ratio(POSTGRES, MARIADB, setting, metric),
+          bars: rates.map(([, setting, metric]) =>
+            barOf(setting.replace(/,.*/, ''), samples.ratio(POSTGRES, MARIADB, setting, metric)),
           ),
         },
       ],

@@ -1,14 +1,15 @@
 /**
  * Speed of one collector, beside the most that the database takes, by LOAD DATA and by INSERTs
  * without and with the sums that it keeps, and beside one INSERT a visit; what the ready-made
- * dimensions add, and what `keep: 'sums'` saves; and what it all takes on the disk. The backlog is
+ * dimensions add, what `keep: 'sums'` saves and what the ledger costs; and what it all takes on the
+ * disk. The backlog is
  * that of a site of four processes with 1,000 visits a second each, whose collector was away.
  */
 import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { type Backlog, fill, type Place, PLACE, startOf } from '../drain/backlog.js'
-import { checkLedger, checkRows, checkSums } from '../drain/check.js'
+import { checkLedger, checkNoLedger, checkRows, checkSums } from '../drain/check.js'
 import { sizesOf } from '../drain/storage.js'
 import { TABLES } from '../drain/tables.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
@@ -21,6 +22,8 @@ const COLLECTOR = 'collector'
 const DIMENSIONS = 'collector, with dimensions'
 /** The same visits, of which SQL keeps no rows. */
 const SUMS = 'collector, with sums only'
+/** The same, with nothing that makes each frame come exactly once. */
+const NO_LEDGER = 'collector, without the ledger'
 const LIMIT = 'raw INSERTs of 1,000'
 const CEILING = 'LOAD DATA'
 const WITH_SUMS = 'raw INSERTs and their sums'
@@ -29,6 +32,7 @@ const PEERS = new Map([
   [COLLECTOR, 'collector'],
   [DIMENSIONS, 'collector'],
   [SUMS, 'collector'],
+  [NO_LEDGER, 'collector-no-ledger'],
   [CEILING, 'load-data'],
   [LIMIT, 'bulk-insert'],
   [WITH_SUMS, 'bulk-insert-sums'],
@@ -143,7 +147,7 @@ async function run(bench: Bench): Promise<Report> {
     const rows = rowsOf(label, count)
     const from = startOf(rows)
     let backlog: Backlog | undefined
-    const collects = PEERS.get(label) === 'collector'
+    const collects = PEERS.get(label)!.startsWith('collector')
     if (collects) {
       await memcached.flush()
       await sql.query(`USE ${database}`)
@@ -154,7 +158,8 @@ async function run(bench: Bench): Promise<Report> {
     }
     const answer = await child.ask<Answer>('bring', { from, count: rows })
     await checkRows(sql, database, from, label === SUMS ? 0 : rows)
-    if (backlog) await checkLedger(sql, database, rows, backlog.frames)
+    if (label === NO_LEDGER) await checkNoLedger(sql, database)
+    else if (backlog) await checkLedger(sql, database, rows, backlog.frames)
     if (collects || label === WITH_SUMS) {
       const inAll = label === DIMENSIONS ? ['page', 'country', 'device'] : ['page']
       await checkSums(sql, database, from, rows, inAll)
@@ -254,6 +259,10 @@ function report(
       ),
       'with sums only, of with rows': withSpread(
         samples.ratio(SUMS, COLLECTOR, setting, SPEED),
+        percent,
+      ),
+      'of that without the ledger': withSpread(
+        samples.ratio(COLLECTOR, NO_LEDGER, setting, SPEED),
         percent,
       ),
       'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),

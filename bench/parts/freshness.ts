@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import { Child } from '../harness/child.js'
+import { barOf } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { number, percent } from '../harness/table.js'
@@ -280,11 +281,10 @@ function report(bench: Bench, settings: readonly Setting[], most: number): Repor
     chart: {
       type: 'bars',
       title: 'From record() to the figures',
-      y: { name: 's' },
-      groups: settings.map(labelOf),
-      bars: [METRICS.median, METRICS.p95, METRICS.most].map((metric) => ({
+      x: { name: 'seconds' },
+      groups: [METRICS.median, METRICS.p95, METRICS.most].map((metric) => ({
         name: metric.metric.replace(', s', ''),
-        values: settings.map((setting) => of(labelOf(setting), metric)),
+        bars: settings.map((setting) => barOf(labelOf(setting), of(labelOf(setting), metric))),
       })),
     },
   }

@@ -28,6 +28,7 @@ import * as wideCache from '../peers/wide-cache.js'
 const RATES = [35, 350, 2000] as const
 const LOST = { metric: 'lost, % of recorded', better: null } as const
 const LOST_BY_US = { metric: 'lost, % of recorded', better: 'less' } as const
+const VISITS = { metric: 'visits recorded', better: null } as const
 const WINDOW = { metric: 'ms from get to set', better: null } as const
 /** The proxy keeps what it has passed on, for tests, until it is told to forget. */
 const FORGET_MS = 250
@@ -169,6 +170,7 @@ function record(
     contender === WIDE_CACHE ? LOST_BY_US : LOST,
     (lost / recorded) * 100,
   )
+  bench.samples.add(contender.label, setting, VISITS, recorded)
   if (!Number.isNaN(windowSeconds)) {
     bench.samples.add(contender.label, setting, WINDOW, windowSeconds * 1000)
   }

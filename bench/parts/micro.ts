@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { measure } from 'mitata'
-import type { BarChart } from '../harness/chart.js'
+import { type BarChart, barOf } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import { median } from '../harness/statistics.js'
 import { number, percent, withSpread } from '../harness/table.js'
@@ -161,18 +161,12 @@ function report(bench: Bench, all: readonly Step[]): Report {
   }
 }
 
-function chart(bench: Bench, names: readonly string[]): BarChart {
-  const bar = (metric: typeof NS | typeof BYTES) =>
-    names.map((name) => bench.samples.spread(name, VISIT, metric))
+function chart({ samples }: Bench, names: readonly string[]): BarChart {
   return {
     type: 'bars',
     title: 'A visit on the request path',
-    y: { name: 'ns, bytes' },
-    groups: names,
-    bars: [
-      { name: 'ns/visit', values: bar(NS) },
-      { name: 'bytes/visit', values: bar(BYTES) },
-    ],
+    x: { name: 'ns' },
+    groups: [{ bars: names.map((name) => barOf(name, samples.spread(name, VISIT, NS))) }],
   }
 }
 

@@ -4,9 +4,9 @@ import { tracker } from './express.js'
 
 const NAME = 'append'
 
-export function start({ memcached, name = NAME, width, layerMs }) {
+export function start({ memcached, name = NAME, width, layerMs, since }) {
   const client = connect(memcached)
-  const cells = startCells({ name, width, layerMs })
+  const cells = startCells({ name, width, layerMs, since })
   const visits = tracker(async (visit) => {
     const key = cells.key()
     const line = `${JSON.stringify(visit)}\n`

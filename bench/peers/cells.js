@@ -19,10 +19,17 @@ export function connect(memcached) {
   return memjs.Client.create(memcached, { retries: 1, logger: { log() {} } })
 }
 
-export function startCells({ name, width = WIDTH, layerMs = LAYER_MS }) {
+/** A writer and its worker may know different moments at which layers begin. */
+function layerAt(since, layerMs) {
+  return Math.floor((Date.now() - (since % layerMs)) / layerMs)
+}
+
+/** `since`: a moment at which a layer begins. */
+export function startCells({ name, width = WIDTH, layerMs = LAYER_MS, since = 0 }) {
+  const layer = () => layerAt(since, layerMs)
   return {
     expires: EXPIRES_SECONDS,
-    key: () => `${name}:${Math.floor(Date.now() / layerMs)}:${Math.floor(Math.random() * width)}`,
+    key: () => `${name}:${layer()}:${Math.floor(Math.random() * width)}`,
   }
 }
 
@@ -30,7 +37,7 @@ export function startCells({ name, width = WIDTH, layerMs = LAYER_MS }) {
  * Drains, layer by layer, all that lies far enough back: bulk INSERT, then the cells are deleted.
  *
  * @param {{ memcached: string, mysqlUrl: string, name: string, width?: number, layerMs?: number,
- * parse(text: string): object[] }} env
+ * since?: number, parse(text: string): object[] }} env
  */
 export async function startCellWorker({
   memcached,
@@ -38,11 +45,12 @@ export async function startCellWorker({
   name,
   width = WIDTH,
   layerMs = LAYER_MS,
+  since = 0,
   parse,
 }) {
   const client = connect(memcached)
   const visits = await openVisits(mysqlUrl, 1)
-  const now = () => Math.floor(Date.now() / layerMs)
+  const now = () => layerAt(since, layerMs)
   // After a restart, back to the oldest cells there may be.
   let next = now() - Math.ceil((EXPIRES_SECONDS * 1000) / layerMs)
   let closing = false

@@ -8,10 +8,11 @@ import { createActivity } from 'wide-cache'
  */
 const MAX_RUNS = 10
 
-export async function open({ memcached, mysqlUrl, keep }) {
+/** `database`: another way to the one at `mysqlUrl`. */
+export async function open({ memcached, mysqlUrl, keep, database = mysqlUrl }) {
   const activity = createActivity({
     cache: `memcached://${memcached}`,
-    database: mysqlUrl,
+    database,
     collect: false,
     keep,
   })

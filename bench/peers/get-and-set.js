@@ -5,9 +5,9 @@ import { tracker } from './express.js'
 
 const NAME = 'get-and-set'
 
-export function start({ memcached, name = NAME, width, layerMs }) {
+export function start({ memcached, name = NAME, width, layerMs, since }) {
   const client = connect(memcached)
-  const cells = startCells({ name, width, layerMs })
+  const cells = startCells({ name, width, layerMs, since })
   // How long a cell is open to be overwritten: from the `get` to the `set`.
   const windows = { milliseconds: 0, count: 0 }
   const visits = tracker(async (visit) => {

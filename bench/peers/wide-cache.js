@@ -45,6 +45,12 @@ export function start({
   }
 }
 
+/** A collector in a process of its own, as `wide-cache collect` has it, on the default schedule. */
+export function startWorker({ options, ...env }) {
+  const { finish, close } = start({ ...env, options: { ...options, collect: undefined } })
+  return { drain: finish, close }
+}
+
 async function rowsInMysql(url, name) {
   const connection = await mysql.createConnection(url)
   const [[row]] = await connection.query('SELECT COUNT(*) AS n FROM activities WHERE name = ?', [

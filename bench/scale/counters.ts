@@ -137,7 +137,7 @@ export function sqlWork(before: SqlWork, after: SqlWork): SqlWork {
 }
 
 /** Returns the CPU time of all threads, by /proc. 0 where there is none. */
-function cpuMicros(pid: number): number {
+export function cpuMicros(pid: number): number {
   let text: string
   try {
     text = readFileSync(`/proc/${pid}/stat`, 'latin1')

@@ -4,13 +4,19 @@ import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { pathToFileURL } from 'node:url'
+import { COUNTED, LOSING, MIXED, REPEATED } from '../../bench/faults/bound.js'
+import { CONTENDERS } from '../../bench/faults/contenders.js'
+import { FAULTS } from '../../bench/faults/faults.js'
+import { CAUGHT_UP, LOST, TWICE } from '../../bench/faults/measures.js'
+import { drawn } from '../../bench/figures/drawn.js'
 import { type Read, reader, shown } from '../../bench/figures/measured.js'
 import { difference, pages, render, tablesIn } from '../../bench/figures/pages.js'
 import { TABLES } from '../../bench/figures/tables.js'
 import type { Mode } from '../../bench/harness/part.js'
-import { FULL_PARTS, PARTS } from '../../bench/harness/parts.js'
+import { FULL_PARTS, formOf, PARTS } from '../../bench/harness/parts.js'
 import { FULL, type Result } from '../../bench/harness/result.js'
 import { spread } from '../../bench/harness/statistics.js'
+import * as overhead from '../../bench/overhead/throughput.js'
 import { compact } from '../../bench/harness/table.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 
@@ -49,8 +55,8 @@ test('a wrong figure is found, in every table', () => {
       'what is rendered stays as it is',
     )
     const lines = sound.split('\n')
-    // A table without rows says so.
-    const none = lines.indexOf('None.')
+    // A table without rows says so, and one without a result of its form.
+    const none = lines.findIndex((line) => /^None\.$|^Not measured yet: /.test(line))
     const at = none === -1 ? lines.findLastIndex((line) => /\d/.test(line)) : none
     assert(at >= 2, `${name} has a figure, or none`)
     const planted = lines
@@ -157,7 +163,9 @@ test('a table shows medians and the middle half of the rounds, and ratios within
     of('collector', 'peak RSS, MiB', 90.123, 90.124, 90.125),
     of('collector', 'heap after gc, MiB', 1234.5, 1300, 1100),
   ] as unknown as Result['measures']
-  const { rows } = TABLES.get('collecting')!(readerOf({ part: 'drain', mode: 'normal', measures }))
+  const { rows } = TABLES.get('collecting')!(
+    readerOf({ part: 'drain', mode: 'normal', form: formOf('drain'), measures }),
+  )
   assert.deepEqual(compact(rows).slice(1), [
     '| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |',
     '| 1,000 | 30 (20-45) | 40 (30-50) | 50 (38-63) | 100 | 10 (7.5-15) | 90.1 ' +
@@ -166,10 +174,136 @@ test('a table shows medians and the middle half of the rounds, and ratios within
   assert.equal(shown(spread([0.5, 1, 2])), '1 (0.75-1.5)')
 })
 
+test('a result of an earlier form is no figure, and is no error either', () => {
+  const text = page('', '<!-- figures: collecting -->', '<!-- /figures -->')
+  assert.match(
+    render(text, readerOf({ part: 'drain', mode: 'normal', measures: [] })),
+    /\nNot measured yet: [^\n]*results\/drain\.json [^\n]* run `npm run bench -- drain`\.\n/,
+  )
+  const full = page('<!-- figures: loss-bound -->', '<!-- /figures -->')
+  assert.match(
+    render(full, readerOf({ part: 'faults', mode: 'full', form: 1, measures: [] })),
+    /\nNot measured yet: [^\n]*full\/faults\.json [^\n]* run `npm run bench -- faults --full`\.\n/,
+  )
+})
+
+/** A result of the newest form; each of its series is given by what differs. */
+function measured(
+  part: string,
+  mode: Mode,
+  series: readonly [contender: string, setting: string, metric: string, samples: number[]][],
+): Partial<Result> {
+  const measures = series.map(([contender, setting, metric, samples]) => ({
+    contender,
+    setting,
+    metric,
+    better: null,
+    samples,
+  }))
+  return { part, mode, form: formOf(part), measures: measures as unknown as Result['measures'] }
+}
+
+test('what a fault costs is time: the median and the worst, of an outage for each second', () => {
+  const result = measured(
+    'faults',
+    'normal',
+    FAULTS.flatMap(({ name, seconds }) =>
+      CONTENDERS.flatMap(({ label }): Parameters<typeof measured>[2] => {
+        const buffer = label === '10 s buffer'
+        return [
+          [label, name, LOST.metric, buffer ? [500, 9_500, 5_000] : [0, 0, 0]],
+          [label, name, TWICE.metric, buffer && seconds === 10 ? [0, 0, 40] : [0, 0, 0]],
+          [label, name, CAUGHT_UP.metric, [1, 2, 9]],
+        ]
+      }),
+    ),
+  )
+  const cell = (table: string, fault: string): unknown =>
+    TABLES.get(table)!(readerOf(result)).rows.find((row) => row['fault'] === fault)?.['10 s buffer']
+  assert.equal(cell('faults', 'cache flushed'), '5,000 (9,500)')
+  assert.equal(cell('faults', 'database away 2 s'), undefined, 'an outage has a table of its own')
+  assert.equal(cell('outage-losses', 'database away 2 s'), '2,500 (4,750)')
+  assert.equal(cell('outage-losses', 'database away 10 s'), '500 (950); 0 (4) twice')
+  assert.equal(cell('catching-up', 'nothing'), '2.0 (9.0)')
+})
+
+test('a bound counts the faults of each kind, those that were mixed apart', () => {
+  const result = measured('faults', 'full', [
+    [REPEATED, 'cache flushed', COUNTED.metric, [100]],
+    [REPEATED, 'cache flushed', LOSING.metric, [0]],
+    [REPEATED, 'collector killed', COUNTED.metric, [100]],
+    [REPEATED, 'collector killed', LOSING.metric, [1]],
+    [REPEATED, MIXED, COUNTED.metric, [150]],
+    [REPEATED, MIXED, LOSING.metric, [0]],
+  ])
+  assert.deepEqual(compact(TABLES.get('loss-bound-of-all')!(readerOf(result)).rows).slice(2), [
+    '| 2 kinds, one at a time | 1 of 200 faults | less than 4.7 % |',
+    '| mixed, several at a time | 0 of 150 faults | less than 2 % |',
+  ])
+  assert.equal(TABLES.get('loss-bound')!(readerOf(result)).rows.length, 3)
+})
+
+test('a cost is that over the hook of its round, with its interval, and noise is none', () => {
+  const rounds = Array.from({ length: 20 }, (_, round) => 80 + round)
+  const result = measured(
+    'overhead',
+    'normal',
+    ['hello', '2 ms page'].flatMap((setting) =>
+      overhead.CONTENDERS.flatMap(({ label }): Parameters<typeof measured>[2] => {
+        const over = label === overhead.INSERT.label ? 69 : label === overhead.PINO.label ? -3 : 0
+        const noisy = (cpu: number, at: number) => cpu + over + (over === 69 ? (at % 5) - 2 : 0)
+        return [
+          [label, setting, overhead.CPU.metric, rounds.map(noisy)],
+          [label, setting, overhead.IN_SQL.metric, rounds],
+          [label, setting, overhead.RATE.metric, rounds],
+          [label, setting, overhead.P99.metric, rounds],
+        ]
+      }),
+    ),
+  )
+  for (const table of ['overhead', 'overhead-page']) {
+    const { rows } = TABLES.get(table)!(readerOf(result))
+    const cost = (name: string): unknown =>
+      rows.find(({ contender }) => contender === name)?.['µs over an empty hook']
+    assert.equal(cost('one `INSERT` per visit'), '69 (68-70)')
+    assert.equal(cost('`pino-http` to a file'), 'not measurable')
+    assert.equal(cost('an empty `finish` hook'), '0')
+  }
+  assert.equal(
+    TABLES.get('overhead-behind')!(readerOf(result)).rows[0]?.[
+      'CPU of all processes, until the visit is in SQL'
+    ],
+    '89.5 (85-94)',
+  )
+})
+
+test('losses under load have the number of visits beside them', () => {
+  const result = measured(
+    'loss',
+    'normal',
+    ['get and set', 'one append per visit', 'wide-cache'].flatMap(
+      (contender): Parameters<typeof measured>[2] =>
+        ['35/s', '350/s'].flatMap((rate): Parameters<typeof measured>[2] => [
+          [contender, `${rate}, width 15`, 'lost, % of recorded', [rate === '35/s' ? 0.1 : 0]],
+          [contender, `${rate}, width 15`, 'visits recorded', [1_000]],
+        ]),
+    ),
+  )
+  const [row] = TABLES.get('losses')!(readerOf(result)).rows
+  assert.equal(row?.['**wide-cache**, at any rate'], '1 of 2,000')
+})
+
+test('every picture is that of its result', () => {
+  for (const { file, is, shouldBe } of drawn()) {
+    assert(is === shouldBe, `${file} is not that of its result; run \`npm run figures\``)
+  }
+})
+
 test('targets that a run did not show are listed, and none is said so', () => {
   const result = (part: string, mode: Mode, holds: boolean): Partial<Result> => ({
     part,
     mode,
+    form: formOf(part),
     measures: [],
     claims: part === 'stats' || mode === 'full' ? [{ text: 'pigs | fly', holds }] : [],
   })

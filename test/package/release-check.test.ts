@@ -1,7 +1,7 @@
-/** The release check sees where changelog, version and tag disagree, and what is missing. */
+/** The release check sees where changelog, version, tag and results disagree, and what is missing. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
@@ -81,11 +81,12 @@ function check(): string {
 
 before(() => {
   git('init', '-q')
+  mkdirSync(join(folder, 'src'))
   release()
 })
 
 test('a release whose changelog, version and tag agree passes', () => {
-  assert.equal(check(), 'release check: changelog, version and tag agree on 1.2.0\n')
+  assert.equal(check(), 'release check: changelog, version, tag and results agree on 1.2.0\n')
   assert.match(
     found({ file: 'CHANGELOG.md', text: changelog('## [1.2.0] - 2026-11-22\n\n- A thing.') }),
     /agree on 1\.2\.0/,
@@ -187,6 +188,29 @@ test('a tag on an earlier commit, and a file that was not committed, are seen', 
 test('the dependencies of this package have permissive licences', () => {
   const { stderr } = spawnSync(process.execPath, [SCRIPT], { cwd: ROOT, encoding: 'utf8' })
   assert.doesNotMatch(stderr, /allowed are/)
+})
+
+test('results of other code than that of the release are seen', () => {
+  release({ file: 'src/frame.js', text: '1' })
+  const measured = git('rev-parse', 'HEAD').trim()
+  const result = (commit: string) => ({
+    file: 'bench/results/full/probe.json',
+    text: JSON.stringify({ part: 'probe', mode: 'full', commit, sources: ['src', 'sql'] }),
+  })
+  mkdirSync(join(folder, 'bench/results/full'), { recursive: true })
+  for (const commit of ['', `${measured}+`, '0'.repeat(40)]) {
+    assert.match(
+      found(result(commit)),
+      /probe\.json does not name a commit of this [^]*npm run bench -- probe --full\n/,
+    )
+  }
+  assert.match(found(result(measured)), /results agree/)
+  assert.match(found({ file: 'src/frame.test.ts', text: '' }), /results agree/)
+  assert.match(
+    found({ file: 'src/frame.js', text: '2' }),
+    /probe\.json: since it was measured, src\/frame\.js has changed; run npm run bench/,
+  )
+  rmSync(join(folder, 'bench'), { recursive: true })
 })
 
 test('npm runs it before it publishes', () => {

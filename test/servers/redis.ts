@@ -21,6 +21,8 @@ export interface Redis {
   readonly url: string
   /** `127.0.0.1:port` */
   readonly address: string
+  /** Process id of the running server; another one after `start()`. */
+  readonly pid: number
   stop(): Promise<void>
   /** SIGKILL, and waits until it is gone. */
   kill(): Promise<void>
@@ -91,6 +93,10 @@ export async function startRedis(
   return {
     url: `redis://127.0.0.1:${port}`,
     address: `127.0.0.1:${port}`,
+    get pid() {
+      if (server.pid === undefined) throw new Error('the server is not running')
+      return server.pid
+    },
     async stop() {
       // A paused process takes SIGTERM only when it goes on.
       server.kill('SIGCONT')

@@ -1,0 +1,18 @@
+/** What is kept of the cost of a fault: a sample for each site. */
+import type { Bench, Metric } from '../harness/part.js'
+import { WIDE_CACHE } from './contenders.js'
+import type { Costs } from './costs.js'
+
+export const LOST: Metric = { metric: 'ms of traffic lost', better: null }
+export const TWICE: Metric = { metric: 'ms of traffic twice', better: null }
+export const CAUGHT_UP: Metric = { metric: 's until caught up', better: null }
+
+export function record({ samples }: Bench, { fault, contender, costs }: Costs): void {
+  // What a killed process loses is a matter of chance.
+  const better = contender === WIDE_CACHE && fault.target !== 'web' ? 'less' : null
+  for (const { lostMs, twiceMs, seconds } of costs) {
+    samples.add(contender.label, fault.name, { ...LOST, better }, lostMs)
+    samples.add(contender.label, fault.name, { ...TWICE, better }, twiceMs)
+    samples.add(contender.label, fault.name, CAUGHT_UP, seconds)
+  }
+}

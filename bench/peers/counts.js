@@ -1,0 +1,47 @@
+// The table `counts`, where contenders that keep sums have one row for each page.
+import mysql from 'mysql2/promise'
+
+/** Makes the table, and resolves when it is there. */
+export async function openCounts(mysqlUrl) {
+  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: 1 })
+  await pool.query(
+    'CREATE TABLE IF NOT EXISTS counts (page VARCHAR(200) NOT NULL PRIMARY KEY, ' +
+      'views BIGINT NOT NULL)',
+  )
+  return {
+    /** One statement, committed by itself. */
+    add: (page, views) =>
+      pool.execute(
+        'INSERT INTO counts (page, views) VALUES (?, ?) ON DUPLICATE KEY UPDATE views = views + ?',
+        [page, views, views],
+      ),
+    async count() {
+      const [[row]] = await pool.query('SELECT COALESCE(SUM(views), 0) AS n FROM counts')
+      return Number(row.n)
+    },
+    close: () => pool.end(),
+  }
+}
+
+/** The views of each page that have not been taken yet. */
+export class Views {
+  #views = new Map()
+
+  add(page, views = 1) {
+    this.#views.set(page, (this.#views.get(page) ?? 0) + views)
+  }
+
+  take() {
+    const taken = this.#views
+    this.#views = new Map()
+    return taken
+  }
+}
+
+/** Runs `work` every so often, never twice at a time, and each time that it is called. */
+export function repeated(work, everyMs) {
+  let last = Promise.resolve()
+  const run = () => (last = last.then(work))
+  const timer = setInterval(run, everyMs)
+  return { run, stop: () => clearInterval(timer) }
+}
