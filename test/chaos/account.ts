@@ -30,8 +30,9 @@ export interface Account {
   /** Recorded by the others, and how many of that have come. */
   othersRecorded: number
   othersCame: number
-  /** Missing of these although nothing excuses it. */
+  /** Missing of these although nothing excuses it, and where. */
   inexcusable: number
+  readonly gaps: string[]
 }
 
 /** A life by its reports instead of its rows. All of a life that closed were answered before. */
@@ -59,6 +60,7 @@ export function account(
     othersRecorded: 0,
     othersCame: 0,
     inexcusable: 0,
+    gaps: [],
   }
   for (const life of lives) {
     const rows = life.times.length
@@ -77,9 +79,13 @@ export function account(
         sum.afterClose += gap.length - early.length
         sum[refused ? 'refused' : 'unexplained'] += early.length
       } else if (!refused) {
-        sum.inexcusable += early.filter((number) =>
-          must(life.times[number]!, life, disturbances),
-        ).length
+        const owing = early.filter((number) => must(life.times[number]!, life, disturbances))
+        if (owing.length === 0) continue
+        sum.inexcusable += owing.length
+        const seconds = (life.killedAt - life.times[owing.at(-1)!]!) / 1000
+        sum.gaps.push(
+          `${life.name} ${owing[0]} to ${owing.at(-1)}, ${seconds.toFixed(1)} s before its end`,
+        )
       }
     }
   }
@@ -111,6 +117,7 @@ export function accountByCounts(
     othersRecorded: 0,
     othersCame: 0,
     inexcusable: 0,
+    gaps: [],
   }
   for (const { name, times, afterClose, exact } of lives) {
     const came = counts.get(name) ?? 0

@@ -76,10 +76,11 @@ export function checksOf(
   ].map((check) => ({ ...check, name: `${site} ${check.name}` }))
 }
 
-function rowChecks(book: Book, { unexplained, inexcusable }: Account): Check[] {
+function rowChecks(book: Book, { unexplained, inexcusable, gaps }: Account): Check[] {
+  const where = gaps.map((gap) => `: ${gap}`).join('')
   return [
     exactly(`${book}: rows of closed writers missing without a reason`, 0, unexplained),
-    exactly(`${book}: rows of killed writers missing without an excuse`, 0, inexcusable),
+    exactly(`${book}: rows of killed writers missing without an excuse${where}`, 0, inexcusable),
   ]
 }
 
