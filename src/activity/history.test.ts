@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -249,7 +250,7 @@ for (const [dialect, url] of [
           }
           assert.equal(await lateOf(db, name), recount.late)
         }),
-        { numRuns: 60 },
+        { numRuns: fewOrMany(25, 60) },
       )
     })
 

@@ -7,6 +7,7 @@ import { randomBytes } from 'node:crypto'
 import { after, describe, test } from 'node:test'
 import { crc32 } from 'node:zlib'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
@@ -122,7 +123,7 @@ for (const [dialect, open] of [
           assert.equal(Number(counted[0]!['n']), 5)
           assert(ledger.committed >= 5)
         }),
-        { numRuns: dialect === 'SQLite' ? 150 : 50 },
+        { numRuns: dialect === 'SQLite' ? fewOrMany(60, 150) : fewOrMany(20, 50) },
       )
     })
   })

@@ -41,9 +41,10 @@ export interface ActivityOptions extends GridOptions {
    */
   statsTtlSeconds?: number | undefined
   /**
-   * Hours that visits are kept in SQL; at least the window. Never kept for less than the window and
-   * `cellTtlSeconds` together, since the window ends at the newest drained layer. SQL has the
-   * longest time that any process has given, and whoever collects goes by that. @default 24
+   * Hours that SQL keeps visits, from the window to 87,840. Visits are never kept for less than the
+   * window and `cellTtlSeconds` together, because the window ends at the newest drained layer. SQL
+   * has the longest time that any process has given, and every collector uses that.
+   * @default 24, or the window in whole hours if that is longer
    */
   retentionHours?: number | undefined
   /**

@@ -1,4 +1,4 @@
-/** The table "What counts as a page view" of docs/activity.md, row by row. */
+/** The table "What counts as a page view" of docs/activity-reference.md, row by row. */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
@@ -168,7 +168,7 @@ const ROWS: { [row: string]: readonly Case[] } = {
 }
 
 test('the table has these rows', () => {
-  const page = readFileSync(new URL('../../docs/activity.md', import.meta.url), 'utf8')
+  const page = readFileSync(new URL('../../docs/activity-reference.md', import.meta.url), 'utf8')
   const section = /^## What counts as a page view\n(.*?)^#/ms.exec(page)?.[1] ?? ''
   const rows = [...section.matchAll(/^\| (.*?) \|/gm)].map(([, row]) => row)
   assert.deepEqual(rows, ['what', '---', ...Object.keys(ROWS)])

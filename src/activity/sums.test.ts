@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import {
   type Database,
   DatabaseError,
@@ -237,7 +238,7 @@ for (const [name, url] of [
         }
         await assertSumsAreRows(db, grid, keptFrom)
       }),
-      { numRuns: 40 },
+      { numRuns: fewOrMany(15, 40) },
     )
   })
 
@@ -269,7 +270,7 @@ for (const [name, url] of [
         await assertRecounted(db, either)
         assert.equal(await assertRecounted(db, sums), 0)
       }),
-      { numRuns: 15 },
+      { numRuns: fewOrMany(6, 15) },
     )
   })
 

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -318,7 +319,7 @@ export function mapSuite(under: MapUnderTest): void {
           new Map([...model].filter(([, n]) => n !== 0).sort()),
         )
       }),
-      { numRuns: 25 },
+      { numRuns: fewOrMany(10, 25) },
     )
     assert.equal(await queued(database), 0)
   })
@@ -527,7 +528,7 @@ export function mapSuite(under: MapUnderTest): void {
           )
         },
       ),
-      { numRuns: 20 },
+      { numRuns: fewOrMany(8, 20) },
     )
   })
 

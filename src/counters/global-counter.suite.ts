@@ -1,6 +1,7 @@
 /** Tests of a global counter, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
@@ -17,7 +18,7 @@ import { type CacheFault, FaultyCache } from '../../test/simulated-world/faulty-
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
-const PROPERTY_RUNS = 30
+const PROPERTY_RUNS = fewOrMany(12, 30)
 const STORM = 10_000
 const SEEDS = [1, 2, 3]
 

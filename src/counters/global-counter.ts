@@ -72,12 +72,9 @@ export class GlobalCounterIn {
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: GlobalCounterOptions, environment: Environment) {
-    onlyKnown('GlobalCounter', options, ['name', 'database', 'cache', 'shards', 'chanceToWrite'])
-    const { name, database, cache, shards = 20, chanceToWrite = 1 } = given(options)
-    this.#name = identifier('name', name)
+    const { name, database, cache, shards, chanceToWrite } = globalCounterSettings(options)
+    this.#name = name
     this.#connections = new Connections('GlobalCounter', this.#name, environment)
-    const chance = chanceOf(chanceToWrite)
-    integer('shards', shards, 1, MAX_SHARDS)
     this.#environment = environment
     this.#database = this.#connections.openDatabase(database, ['counters'])
     const opened = this.#connections.openNamespaced(cache, this.#database)
@@ -89,7 +86,7 @@ export class GlobalCounterIn {
       name: this.#name,
       shards,
     })
-    this.#persisting = new Persisting(this.#generations, this.#name, chance)
+    this.#persisting = new Persisting(this.#generations, this.#name, chanceToWrite)
     const recent = <T>(ask: () => Promise<T>): Shared<T> =>
       shared(environment.clock, RECENT_MS, ask, RECENT_MS)
     this.#newest = recent(() => this.#askNewest())
@@ -281,6 +278,21 @@ export class GlobalCounter extends GlobalCounterIn {
   /** @throws TypeError, RangeError naming the option */
   constructor(options: GlobalCounterOptions) {
     super(options, systemEnvironment)
+  }
+}
+
+/**
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ */
+export function globalCounterSettings(options: GlobalCounterOptions) {
+  onlyKnown('GlobalCounter', options, ['name', 'database', 'cache', 'shards', 'chanceToWrite'])
+  const { name, database, cache, shards = 20, chanceToWrite = 1 } = given(options)
+  return {
+    name: identifier('name', name),
+    database,
+    cache,
+    shards: integer('shards', shards, 1, MAX_SHARDS, 'rows'),
+    chanceToWrite: chanceOf(chanceToWrite),
   }
 }
 

@@ -26,7 +26,8 @@ class CountingProcess {
 
   constructor(counter: 'global' | 'sharded', database: string, cache: string) {
     this.#child = fork(PROGRAM, [counter, database, cache], { execArgv: TYPESCRIPT })
-    this.#ended = once(this.#child, 'exit')
+    // What it has said may be read after its end.
+    this.#ended = Promise.all([once(this.#child, 'exit'), once(this.#child, 'disconnect')])
     this.#child.on('message', (said: { begun?: number; value?: number; refused?: number }) => {
       if (said.begun) this.begun++
       if (said.refused) this.refused++

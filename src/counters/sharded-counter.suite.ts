@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'
 import { systemEnvironment } from '../support/environment.js'
@@ -18,7 +19,7 @@ import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/f
 import { ShardedCounter, ShardedCounterIn } from './sharded-counter.js'
 
 const MAX = Number.MAX_SAFE_INTEGER
-const PROPERTY_RUNS = 40
+const PROPERTY_RUNS = fewOrMany(15, 40)
 
 export function shardedCounterSuite(
   test: (name: string, body: () => Promise<void>) => unknown,

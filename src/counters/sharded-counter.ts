@@ -62,18 +62,9 @@ export class ShardedCounterIn {
 
   /** @throws TypeError, RangeError naming the option */
   constructor(options: ShardedCounterOptions, environment: Environment) {
-    onlyKnown('ShardedCounter', options, ['name', 'database', 'cache', 'shards', 'cacheSeconds'])
-    const { name, database, cache, shards = 20, cacheSeconds = 60 } = given(options)
-    this.#name = identifier('name', name)
+    const { name, database, cache, shards, cacheSeconds } = shardedCounterSettings(options)
+    this.#name = name
     this.#connections = new Connections('ShardedCounter', this.#name, environment)
-    integer('shards', shards, 1, MAX_SHARDS)
-    integer(
-      'cacheSeconds',
-      cacheSeconds,
-      1,
-      MAX_TTL_SECONDS,
-      'seconds (30 days: memcached reads more as a date)',
-    )
     this.#environment = environment
     this.#database = this.#connections.openDatabase(database, ['counters'])
     this.#cache = this.#connections.openNamespaced(cache, this.#database)
@@ -220,4 +211,25 @@ function safeToAdd(deltas: readonly number[]): number {
 
 function sumOf(deltas: readonly number[]): number {
   return deltas.reduce((sum, delta) => sum + delta, 0)
+}
+
+/**
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ */
+export function shardedCounterSettings(options: ShardedCounterOptions) {
+  onlyKnown('ShardedCounter', options, ['name', 'database', 'cache', 'shards', 'cacheSeconds'])
+  const { name, database, cache, shards = 20, cacheSeconds = 60 } = given(options)
+  return {
+    name: identifier('name', name),
+    database,
+    cache,
+    shards: integer('shards', shards, 1, MAX_SHARDS, 'rows'),
+    cacheSeconds: integer(
+      'cacheSeconds',
+      cacheSeconds,
+      1,
+      MAX_TTL_SECONDS,
+      'seconds (30 days: memcached reads more as a date)',
+    ),
+  }
 }

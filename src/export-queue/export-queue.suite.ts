@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { systemEnvironment } from '../support/environment.js'
@@ -564,7 +565,7 @@ export function exportSuite(under: MapUnderTest): void {
         }
         assert.deepEqual([receiver.values('a'), receiver.values('b')], [numbers(12), numbers(6)])
       }),
-      { numRuns: 12 },
+      { numRuns: fewOrMany(6, 12) },
     )
   })
 

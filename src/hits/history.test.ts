@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
@@ -159,7 +160,7 @@ for (const [dialect, url] of [
             }
           }
         }),
-        { numRuns: 30 },
+        { numRuns: fewOrMany(12, 30) },
       )
     })
 

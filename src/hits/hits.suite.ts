@@ -4,6 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from 'fast-check'
+import { fewOrMany } from '../../test/scale.js'
 import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import { type Pair, randomFrom, type Site } from '../counters/pairs.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
@@ -884,7 +885,7 @@ export function hitsSuite(pair: Pair): void {
               assert.deepEqual((await readTop(database, name, 9)).sort(), expected)
             },
           ),
-          { numRuns: 25 },
+          { numRuns: fewOrMany(10, 25) },
         )
       } finally {
         await site.close()

@@ -74,9 +74,9 @@ export interface Hits extends Recorder {
    */
   record(item: string, req: IncomingMessage, parties?: HitParties): void
   /**
-   * Counts the page views of items, by the same rule as the activity's; docs/activity.md has it as
-   * a table. Where it meets a report of `seen.js`, on its way to the router of an activity, it
-   * counts that, too, as seen. Put it into a route:
+   * Counts the page views of items, by the same rule as the activity's, which is a table in
+   * docs/activity-reference.md. Where it meets a report of `seen.js`, on its way to the router of
+   * an activity, it counts that, too, as seen. Put it into a route:
    * `app.get('/threads/:id', hits.middleware({ item: (req) => req.params.id }), …)`, or mount it at
    * a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is
    * there.

@@ -1,7 +1,7 @@
 /**
  * The rule of what counts as a page view: a page that was sent to a person. It is applied after the
- * response, to what was really sent. The table "What counts as a page view" of docs/activity.md has
- * the whole rule; a test runs each of its rows.
+ * response, to what was really sent. The table "What counts as a page view" of
+ * docs/activity-reference.md has the whole rule; a test runs each of its rows.
  */
 import type { Request, Response } from './express.js'
 import { isbot } from 'isbot'

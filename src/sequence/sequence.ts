@@ -47,11 +47,7 @@ export class SequenceIn {
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
    */
   constructor(options: SequenceOptions, environment: Environment) {
-    onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'logger'])
-    const { logger = console, ...rest } = given(options)
-    const name = identifier('name', rest.name)
-    const block = integer('block', rest.block ?? 100, 1, MAX_BLOCK, 'numbers')
-    loggerOf('logger', logger)
+    const { name, block, logger, ...rest } = sequenceSettings(options)
     this.#connections = new Connections('Sequence', name, environment)
     this.#database = this.#connections.openDatabase(rest.database, ['sequence'], { logger })
     const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
@@ -138,5 +134,20 @@ export class Sequence extends SequenceIn {
    */
   constructor(options: SequenceOptions) {
     super(options, systemEnvironment)
+  }
+}
+
+/**
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ */
+export function sequenceSettings(options: SequenceOptions) {
+  onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'logger'])
+  const { name, cache, database, block = 100, logger = console } = given(options)
+  return {
+    name: identifier('name', name),
+    cache,
+    database,
+    block: integer('block', block, 1, MAX_BLOCK, 'numbers'),
+    logger: loggerOf('logger', logger),
   }
 }

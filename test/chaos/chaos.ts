@@ -4,6 +4,10 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { copySchema } from '../servers/copied-schema.js'
+import { memcached } from '../../src/index.js'
+import { marksIn } from '../../src/connections/mark-list.js'
+import { marksKey } from '../../src/connections/namespace.js'
+import { namespaceOf, ownMarks } from '../../src/database/identity.js'
 import { SILENT } from '../../src/support/logger.js'
 import type { WriterLife } from './account.js'
 import { type Check, checksOf, type CopiedRows, exactly } from './checks.js'
@@ -90,7 +94,6 @@ async function copyDatabase({ sites, apart }: World): Promise<CopiedRows> {
   const one = async ({ database }: Site, figure: string): Promise<number> =>
     Number((await database.query(`SELECT ${figure} AS n`)).rows[0]?.['n'])
   const count = (site: Site, table: string) => one(site, `(SELECT COUNT(*) FROM ${table})`)
-  const mark = (site: Site) => one(site, '(SELECT MAX(number) FROM wide_cache_marks)')
   while ((await count(from!, 'recorded')) === 0) await delay(LOOK_MS)
   await copySchema(from!.url, to!.url)
   const names = { site: COPY, apart }
@@ -101,8 +104,7 @@ async function copyDatabase({ sites, apart }: World): Promise<CopiedRows> {
     activity: await visits(gridNameOf('activity', names)),
     seen: await visits(seenNameOf(names)),
   }
-  // The next mark comes 10 s after the last one.
-  while ((await mark(from!)) <= (await mark(to!))) await delay(LOOK_MS)
+  await hasForeignMark(from!, to!)
   for (const slot of to!.slots) slot.start()
   // A cache that loses its marks meanwhile would not show the copy that it is one.
   const namespace = async ({ database }: Site): Promise<string> => {
@@ -115,6 +117,26 @@ async function copyDatabase({ sites, apart }: World): Promise<CopiedRows> {
     await delay(LOOK_MS)
   }
   return copied
+}
+
+/**
+ * Waits until the cache shows a mark that the copy never had. The next one comes 10 s after the
+ * last one: to SQL first, and to a cache that fails then not at all.
+ */
+async function hasForeignMark(from: Site, to: Site): Promise<void> {
+  const cache = memcached(from.cache)
+  try {
+    const key = marksKey(await namespaceOf(to.database))
+    for (;;) {
+      // A busy machine may not answer in time.
+      const list = marksIn(await cache.get(key).catch(() => undefined))
+      const { own } = await ownMarks(to.database, list)
+      if (list.some((mark) => !own.has(mark))) return
+      await delay(LOOK_MS)
+    }
+  } finally {
+    await cache.close()
+  }
 }
 
 /** Looks at each site while `work` goes on. */

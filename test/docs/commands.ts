@@ -18,6 +18,8 @@ const GIT_COMMANDS = ['clone', 'commit', 'push', 'tag']
  * run them as printed.
  */
 const CLIENTS = ['mariadb', 'mariadb-dump', 'psql', 'pg_dump', 'pg_restore']
+/** Programs that pages let the reader write. */
+const PROGRAMS_OF_READERS = ['site.mjs']
 /** Flags of Node with a value of their own. */
 const NODE_FLAGS_WITH_VALUE = ['--import', '--require', '-r']
 const VARIABLES = [
@@ -97,6 +99,7 @@ function checkNode(args: readonly string[]): void {
     (arg, index) => !arg.startsWith('-') && !NODE_FLAGS_WITH_VALUE.includes(args[index - 1] ?? ''),
   )
   const file = (args[at] ?? '').replace(PACKAGE, '')
+  if (PROGRAMS_OF_READERS.includes(file)) return
   if (at === -1 || !existsSync(join(ROOT, file))) {
     throw new Error(`"node ${args.join(' ')}": there is no such file`)
   }

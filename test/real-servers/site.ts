@@ -14,7 +14,7 @@ import { sharedMysqlUrl } from '../servers/shared.js'
 import { createRecorded, NAME, openRecorded } from './recorded.js'
 
 export const WRITERS = 4
-export const ROWS_A_WRITER = fewOrMany(10_000, 50_000)
+export const ROWS_A_WRITER = fewOrMany(6_000, 50_000)
 /** Longer than a busy machine needs: how soon a writer closes is not what these tests ask. */
 const CLOSE_MS = 300_000
 const COLLECTORS = 2

@@ -12,7 +12,7 @@ import type { Outcome } from './simulate.js'
 
 /** Among them one for each planted bug that finds it. */
 const SEEDS = distinct([
-  ...firstSeeds(fewOrMany(25, 5_000)),
+  ...firstSeeds(fewOrMany(10, 5_000)),
   ...PLANTED_BUGS.flatMap(({ seed }) => seed ?? []),
 ])
 const SEEDS_OF_SMALL_BATCHES = firstSeeds(fewOrMany(5, 1_000))

@@ -20,18 +20,13 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
   const findings: Finding[] = []
   for (const name of names) {
     for (const finding of await findingsOfDays(database, name)) {
-      findings.push(
-        error(
-          `"${name}": ${finding}`,
-          'see "Certificates" in docs/activity.md on how to repair it',
-        ),
-      )
+      findings.push(error(`"${name}": ${finding}`, 'docs/certificates.md says how to repair it'))
     }
     for (const finding of await findingsOfLayers(database, name)) {
       findings.push(
         error(
           `"${name}": ${finding}`,
-          'somebody or something has changed the tables: see "Certificates" in docs/activity.md',
+          'somebody or something has changed the tables: see docs/certificates.md',
         ),
       )
     }

@@ -10,7 +10,7 @@ import { type LedgerSums, outstandingIn, sumsIn, WRITER_SUMS } from './sums.js'
  * quarantine` turns into `committed` or `lost`.
  */
 export interface LedgerReport {
-  /** Rows taken by `append`. */
+  /** Rows recorded, whether they were taken or dropped. */
   readonly issued: number
   /** Rows in their tables. */
   readonly committed: number
@@ -23,14 +23,17 @@ export interface LedgerReport {
   readonly quarantined: number
   /** Rows refused by their writer: too large, no room left, or appended while it closed. */
   readonly dropped: number
-  /** Rows on their way. */
+  /** Rows on their way to SQL. */
   readonly outstanding: number
   /**
    * Rows missing of writers that have vanished. They still come if such a writer comes back; when
    * it is forgotten, after 30 days, they are lost.
    */
   readonly owed: number
-  /** Rows that cannot come any more. */
+  /**
+   * Rows that never reached SQL, and that no process or cell holds any more; and rows dropped from
+   * quarantine.
+   */
   readonly lost: number
 }
 
