@@ -92,7 +92,7 @@ describe('Galera', { skip: lacks !== undefined && `needs ${lacks}` }, () => {
       // A busy machine may meet so many conflicts in a row that the next run has to collect.
       const failures = options.logger.matching(/failed|could not/)
       assert.deepEqual(
-        failures.filter((line) => !/Deadlock found .* its work can run again/.test(line)),
+        failures.filter((line) => !/Deadlock found .* retry its work/.test(line)),
         [],
       )
       const reports = await Promise.all(processes.map((wide) => wide.close()))
