@@ -51,6 +51,7 @@ function world(): { life: WriterLife; found: Found } {
       activity,
       seen,
       hits: new Map([['a-1', ROWS]]),
+      unsettled: new Map(),
       ledgers: { recorded: ledger, activity: ledger, hits: ledger, seen: ledger },
       stats: figures,
       recount: figures,

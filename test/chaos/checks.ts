@@ -64,7 +64,7 @@ export function checksOf(
     exactly('recorded: rows that SQL was to refuse', 0, found.recorded.refused),
     ...BOOKS.flatMap((book) => [
       ...rowChecks(book, accounts[book]),
-      ...(copied ? [] : ledgerChecks(book, accounts[book], found.ledgers[book], rows[book])),
+      ...(copied ? [] : ledgerChecks(book, accounts[book], found, rows[book])),
     ]),
     exactly('activity: stats().pageViews', found.recount.pageViews, found.stats.pageViews),
     exactly('activity: stats().visitors', found.recount.visitors, found.stats.visitors),
@@ -88,9 +88,10 @@ function rowChecks(book: Book, { unexplained, inexcusable, gaps }: Account): Che
 function ledgerChecks(
   book: Book,
   sums: Account,
-  ledger: Found['ledgers'][Book],
+  { ledgers, unsettled }: Pick<Found, 'ledgers' | 'unsettled'>,
   rows: number,
 ): Check[] {
+  const ledger = ledgers[book]
   const { recorded, refused, afterClose, othersRecorded, othersCame } = sums
   const mayBeLost = othersRecorded - othersCame
   const { issued, committed, quarantined, dropped, outstanding, owed, lost } = ledger
@@ -100,7 +101,7 @@ function ledgerChecks(
     between('ledger().quarantined', refused, refused + mayBeRefused, quarantined),
     between('ledger().dropped', afterClose, afterClose + mayBeLost, dropped),
     between('ledger().owed and lost', 0, mayBeLost, owed + lost),
-    exactly('ledger().outstanding', 0, outstanding),
+    exactly(`ledger().outstanding${outstanding > 0 ? told(unsettled) : ''}`, 0, outstanding),
     between('ledger().issued', recorded + othersCame, recorded + othersRecorded, issued),
     exactly(
       'ledger() adds up to issued',
@@ -108,6 +109,10 @@ function ledgerChecks(
       committed + quarantined + dropped + outstanding + owed + lost,
     ),
   ].map((check) => ({ ...check, name: `${book}: ${check.name}` }))
+}
+
+function told(unsettled: Found['unsettled']): string {
+  return [...unsettled].map(([name, writers]) => `; ${name}: ${writers.join(', ')}`).join('')
 }
 
 export function exactly(name: string, expected: number, found: number): Check {

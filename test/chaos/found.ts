@@ -25,6 +25,8 @@ export interface Found {
   /** Hits of each life. */
   readonly hits: ReadonlyMap<string, number>
   readonly ledgers: Readonly<Record<Book, LedgerReport>>
+  /** By the names of grids: writers with rows on their way, and when SQL last heard of them. */
+  readonly unsettled: ReadonlyMap<string, readonly string[]>
   /** Figures of `stats()`, and of `activities`. */
   readonly stats: Figures
   readonly recount: Figures
@@ -98,6 +100,7 @@ export async function findOut(
     seen,
     hits,
     ledgers: await ledgersOf(database, uses, names),
+    unsettled: await unsettledIn(database),
     stats,
     mostValues: Number(values?.['n']),
     mostViews: Number(values?.['views']),
@@ -108,6 +111,22 @@ export async function findOut(
       await readCertificate(database, seenName, Date.parse(today) / DAY_MS, await database.now())
     ).findings,
   }
+}
+
+async function unsettledIn(database: Database): Promise<Map<string, string[]>> {
+  const { rows } = await database.query(
+    'SELECT name, writer, issued - committed - quarantined - lost AS missing, last_seen ' +
+      'FROM wide_cache_writers WHERE issued > committed + quarantined + lost',
+  )
+  const now = await database.now()
+  const found = new Map<string, string[]>()
+  for (const { name, writer, missing, last_seen } of rows) {
+    const id = Buffer.isBuffer(writer) ? writer.toString('hex', 0, 4) : ''
+    const age = ((now - Number(last_seen)) / 1000).toFixed(1)
+    const line = `${id} has ${String(missing)}, last seen ${age} s ago`
+    found.set(String(name), [...(found.get(String(name)) ?? []), line])
+  }
+  return found
 }
 
 /**
