@@ -236,7 +236,7 @@ const ROWS: { readonly [row: string]: Row } = {
     seen: 0,
     alsoByHistory: true,
   },
-  'Back, to where `pushState` came from': {
+  'Back, to the page before `pushState`': {
     first: {
       step: async (scene) => {
         await onNews(scene)
@@ -268,13 +268,13 @@ const ROWS: { readonly [row: string]: Row } = {
     seen: 0,
     alsoByHistory: true,
   },
-  'A page is opened in a tab that is hidden': {
+  'A page opens in a hidden tab': {
     around: twoTabs,
     step: showing('hidden'),
     served: 1,
     seen: 0,
   },
-  'The tab is shown': {
+  'That tab is shown': {
     around: twoTabs,
     first: { step: showing('hidden'), served: 1, seen: 0 },
     step: showing('visible'),
