@@ -1,6 +1,6 @@
-// Fails when changelog, version and tag disagree, when package.json does not say where the project
-// lives, when a dependency has a licence that is not listed here, and when something has changed
-// since it was measured: npm run release:check, and before npm publish. Reads the folder it runs in.
+// Fails if changelog, version and tag disagree, if package.json does not say where the project
+// lives, if a dependency has a licence that is not listed here, or if something has changed since
+// it was measured: npm run release:check, and before npm publish. Reads the folder it runs in.
 import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 

@@ -540,7 +540,7 @@ for (const [server, url, part, parts] of [
         new RegExp(
           '^wide-cache: rows and sums of "[^"]+" differ: of the hour that began at ' +
             '2026-05-20T03:00:00.000Z, a recount found 4 visitors in its rows, and sums of ' +
-            '3 visitors; look for',
+            '3 visitors; find out what else has changed the tables',
         ),
       )
       await query(`UPDATE activity_visitors SET hours = hours + 8 ${change}`)

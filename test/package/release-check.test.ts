@@ -1,4 +1,4 @@
-/** The release check sees where changelog, version, tag and results disagree, and what is missing. */
+/** The release check sees where changelog, version, tag and results disagree, and gaps. */
 import assert from 'node:assert/strict'
 import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
