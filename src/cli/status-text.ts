@@ -61,7 +61,7 @@ function nameText({ name, readAt, settings, ledger, grids, quarantine }: NameSta
     ],
     [
       settings.keep === 'sums' ? 'no rows; sums are kept' : 'rows are kept',
-      settings.keepSeconds === 0 ? 'not said' : spanText(settings.keepSeconds * 1000),
+      settings.keepSeconds === 0 ? 'not said' : keptText(settings.keepSeconds),
     ],
     ...(settings.historyDays === 0
       ? []
@@ -117,6 +117,14 @@ function quarantineText({ readAt, quarantine }: Pick<NameState, 'readAt' | 'quar
   if (oldestAt === null) return 'nothing'
   const torn = foreign > 0 ? `, ${counted(foreign)} torn` : ''
   return `${counted(frames, 'frame')}${torn}, since ${spanText(readAt - oldestAt)}`
+}
+
+/** Whole days as days, and other times as hours, so that no rounded time passes for the option. */
+function keptText(seconds: number): string {
+  const isShort = seconds < 7_200
+  const isWholeDays = seconds >= 172_800 && seconds % 86_400 === 0
+  if (isShort || isWholeDays) return spanText(seconds * 1000)
+  return `${counted(Math.round(seconds / 360) / 10)} h`
 }
 
 /** `2 s`, `3 min`, `5 h`, `9 d`: what a glance needs. */

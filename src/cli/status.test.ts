@@ -158,6 +158,20 @@ const STATE: NameState = {
   quarantine: { frames: 1_000, rows: 5_000, foreign: 1_000, oldestAt: 1_799_000_000_000 },
 }
 
+for (const [keepSeconds, told] of [
+  [4_200, '70 min'],
+  [86_400, '24 h'],
+  [100 * 3_600, '100 h'],
+  [3 * 86_400, '3 d'],
+  [3 * 86_400 + 4_200, '73.2 h'],
+] as const) {
+  test(`rows that are kept for ${keepSeconds} s are said to be kept for ${told}`, () => {
+    const settings = { ...STATE.settings, keepSeconds }
+    const text = statusText({ readAt: 0, names: [{ ...STATE, settings }], tables: {} })
+    assert.match(text, new RegExp(`  rows are kept +${told.replace('.', '\\.')}\n`))
+  })
+}
+
 test('the text has at most 80 columns, whatever the figures', () => {
   const text = statusText({
     readAt: STATE.readAt,
