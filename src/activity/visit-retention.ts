@@ -1,5 +1,6 @@
 import type { Database } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
+import { MEASURES, measureName, measureOf } from '../page-views/measures.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
@@ -90,11 +91,17 @@ export class VisitRetention {
         `wide-cache: visits of "${name}" are kept for ${hoursOf(kept)} h, the longest time ` +
           `that a process has given, and not for ${hoursOf(keepSeconds)} h as this one has; ` +
           'if no process needs them so long, run: UPDATE wide_cache_names SET keep_seconds = ' +
-          `${keepSeconds} WHERE name = '${name}'`,
+          `${keepSeconds} WHERE name IN (${measuresBeside(name)})`,
       )
     }
     return kept
   }
+}
+
+/** The full names of all measures of an activity: SQL has the time of each. */
+function measuresBeside(fullName: string): string {
+  const { name } = measureOf(fullName)
+  return MEASURES.map((measure) => `'${measureName(name, measure)}'`).join(', ')
 }
 
 function hoursOf(seconds: number): number {
