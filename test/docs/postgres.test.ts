@@ -53,7 +53,8 @@ async function runs(line: string): Promise<void> {
     .replace('--username=admin', `--username=${roles[0]}`)
     .replace('--dbname=site', `--dbname=${database}`)
     .replace(/ site$/, ` ${database}`)
-    .replaceAll(/\bTO admin\b/g, `TO ${roles[0]}`)
+    .replaceAll(/\b(AUTHORIZATION|ROLE) admin\b/g, `$1 ${roles[0]}`)
+    .replace('DATABASE site', `DATABASE ${database}`)
     .replaceAll(/\bwide_cache\b/g, roles[1])
   const programs = dirname(postgresProgram('postgres'))
   const isSuperuser = line.includes('--username=postgres')
@@ -74,7 +75,9 @@ test('the roles have what they need, a backup comes back, and settings are taken
   for (const line of [...rights!, ...autovacuum!]) await runs(line)
 
   const site = postgres(urlOf(roles[1]))
-  const { rows } = await root.query("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+  const { rows } = await root.query('SELECT tablename FROM pg_tables WHERE schemaname = ?', [
+    roles[1],
+  ])
   const tables = rows.map(({ tablename }) => String(tablename))
   assert(tables.length > 30, tables.join(' '))
   assert.deepEqual(await refusedRights(site, tables), [])
@@ -88,7 +91,7 @@ test('the roles have what they need, a backup comes back, and settings are taken
     }
     await activity.close()
     await cache.close()
-    const [row] = (await root.query('SELECT COUNT(*) AS n FROM activities')).rows
+    const [row] = (await root.query(`SELECT COUNT(*) AS n FROM ${roles[1]}.activities`)).rows
     return Number(row?.['n'])
   }
   assert.equal(await record(7), 7)
