@@ -29,7 +29,7 @@ function commandsFor(url: URL, user: string): string[] {
     .map((line) =>
       line
         .replace('--host=10.0.0.7', `--host=${url.hostname} --port=${url.port}`)
-        .replace('--user=admin', `--user=${url.username}`)
+        .replace('--user=root', `--user=${url.username}`)
         .replace(/ site (?=[<>])/, ` ${url.pathname.slice(1)} `)
         .replaceAll('wide_cache', user),
     )
