@@ -38,7 +38,7 @@ const WAYS: [
   signal: NodeJS.Signals,
   around?: readonly string[],
 ][] = [
-  ...block('sh', 'node_modules/')
+  ...block('sh', 'dist/cli/main.js')
     .split('\n')
     .map((line): (typeof WAYS)[number] => [line, line.split(' '), 'SIGTERM']),
   [
