@@ -24,7 +24,7 @@ import { hostOf, type Site, startWorld, type World } from './world.js'
 
 /** Between two looks at whether the copied site is at work. */
 const LOOK_MS = 200
-/** The processes of the copy have started by then, however busy the machine is. */
+/** The copy has seen a mark of the site by then, or shows its own, however busy the machine is. */
 const PARTED_WITHIN_MS = 300_000
 
 export interface ChaosOptions {
@@ -127,11 +127,13 @@ async function hasForeignMark(from: Site, to: Site): Promise<void> {
   const cache = memcached(from.cache)
   try {
     const key = marksKey(await namespaceOf(to.database))
+    const deadline = performance.now() + PARTED_WITHIN_MS
     for (;;) {
       // A busy machine may not answer in time.
       const list = marksIn(await cache.get(key).catch(() => undefined))
       const { own } = await ownMarks(to.database, list)
       if (list.some((mark) => !own.has(mark))) return
+      if (performance.now() > deadline) throw new Error('the cache shows no mark of the site')
       await delay(LOOK_MS)
     }
   } finally {

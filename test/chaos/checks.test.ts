@@ -90,6 +90,27 @@ test('an hour that lists too many values, and a page with too many views', () =>
   ])
 })
 
+test('rows of a killed writer that must be there are named, with their age at its end', () => {
+  const { life, found } = world()
+  const last = life.times.at(-1)!
+  const recorded = new Tally()
+  for (let number = 3; number < ROWS; number++) recorded.add('a-1', number)
+  const killed = { ...life, exact: false, killedAt: last + 5_000 }
+  const names = broken({ life: killed, found: { ...found, recorded } })
+  const seconds = ((killed.killedAt - life.times[2]!) / 1000).toFixed(1)
+  const where = `: a-1 0 to 2, ${seconds} s before its end`
+  assert(names.includes(`a recorded: rows of killed writers missing without an excuse${where}`))
+})
+
+test('rows on their way are told with their writer', () => {
+  const { life, found } = world()
+  const ledgers = { ...found.ledgers, hits: { ...found.ledgers.hits, outstanding: 1 } }
+  const unsettled = new Map([['hits', ['0a1b2c3d has 1, last seen 70.0 s ago']]])
+  const told = '; hits: 0a1b2c3d has 1, last seen 70.0 s ago'
+  const names = broken({ life, found: { ...found, ledgers, unsettled } })
+  assert(names.includes(`a hits: ledger().outstanding${told}`))
+})
+
 test('a row that is there twice', () => {
   const given = world()
   given.found.recorded.add('a-1', 3)
