@@ -357,13 +357,13 @@ const ROW_CHANGES: readonly Change[] = [
 const opened: Database[] = []
 after(() => Promise.all(opened.map((database) => database.close())))
 
-/** In `npm test` a server sees every third change: what differs there the dialect tests show. */
-const THIRD = fewOrMany(3, 1)
+/** In `npm test` a server sees every third change: the tests of the dialects show what differs. */
+const PARTS = fewOrMany(3, 1)
 
 for (const [server, url, part, parts] of [
   ['SQLite', () => 'sqlite::memory:', 0, 1],
-  ['MariaDB', sharedMysqlUrl, 0, THIRD],
-  ['PostgreSQL', sharedPostgresUrl, 1, THIRD],
+  ['MariaDB', sharedMysqlUrl, 0, PARTS],
+  ['PostgreSQL', sharedPostgresUrl, 1, PARTS],
 ] as const) {
   const its = <T>(changes: readonly T[]): T[] =>
     changes.filter((_, index) => index % parts === part % parts)
