@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { type FaultyTcp, startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
+import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
@@ -68,11 +69,6 @@ export const CASES: readonly Case[] = [
   ...DOWN,
 ]
 
-/**
- * The default: unlike under full load, the site's own process collects, so that it feels all that
- * the collector does.
- */
-const COLLECT = '*/10 * * * * *'
 const RECOVERY_MS = 60_000
 const RECOVERY_POLL_MS = 500
 
@@ -169,7 +165,12 @@ async function start(
   const site = await Site.start(
     {
       contenders: [
-        { peer: contender.peer, mysqlUrl: mysqlUrl.href, options: { collect: COLLECT } },
+        // The site collects itself, so it feels all that the collector does.
+        {
+          peer: contender.peer,
+          mysqlUrl: mysqlUrl.href,
+          options: { collect: EVERY_THREE_SECONDS },
+        },
       ],
       renderings: 1,
       memcached: memcached.address,

@@ -8,6 +8,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
@@ -27,9 +28,6 @@ export interface Contender {
   /** Of `createActivity()`: when the site itself collects. */
   readonly collect?: string
 }
-
-/** The default. */
-const EVERY_THREE_SECONDS = '*/3 * * * * *'
 
 export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware' }
 export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook' }

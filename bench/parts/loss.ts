@@ -5,6 +5,7 @@
  */
 import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { LineChart } from '../harness/chart.js'
+import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Bench, Part } from '../harness/part.js'
 import { wilson } from '../harness/statistics.js'
 import { number, type Table } from '../harness/table.js'
@@ -103,7 +104,7 @@ async function run(
       width: setting.width,
       memcached: setting.slow ? servers.slow : servers.direct,
       mysqlUrl: servers.urlOf(setting.contender),
-      ...(setting.collect && { options: { collect: '*/10 * * * * *' } }),
+      ...(setting.collect && { options: { collect: EVERY_THREE_SECONDS } }),
     },
   }))
   const { recorded, windowSeconds } = await writers.write(jobs, seconds, async () => {
