@@ -1,2 +1,2 @@
-/** The default of the option `collect`, as a cron line: the peer collects only if it is given one. */
+/** The default of `collect`, as a cron line: the site that is measured collects only if told to. */
 export const EVERY_THREE_SECONDS = '*/3 * * * * *'

@@ -26,7 +26,7 @@ const [recipe, ...others] = blocksIn(FILE, PAGE).filter(
 const PATIENCE_MS = Number(/delay\((\d+)\)/.exec(recipe?.text ?? '')?.[1])
 /** The same for a site that is to end before: longer than a busy machine takes. */
 const LONG_PATIENCE_MS = 60_000
-const WHOLE_MS = Number(/within (\d+) s in any case/.exec(PAGE)?.[1]) * 1000
+const WHOLE_MS = Number(/within (\d+) s otherwise/.exec(PAGE)?.[1]) * 1000
 
 const SITE = `
 import express from 'express'
