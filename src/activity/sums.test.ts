@@ -238,7 +238,7 @@ for (const [name, url] of [
         }
         await assertSumsAreRows(db, grid, keptFrom)
       }),
-      { numRuns: fewOrMany(15, 40) },
+      { numRuns: fewOrMany(8, 40) },
     )
   })
 
@@ -270,7 +270,7 @@ for (const [name, url] of [
         await assertRecounted(db, either)
         assert.equal(await assertRecounted(db, sums), 0)
       }),
-      { numRuns: fewOrMany(6, 15) },
+      { numRuns: fewOrMany(4, 15) },
     )
   })
 

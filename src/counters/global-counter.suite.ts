@@ -419,7 +419,7 @@ export function globalCounterSuite(
   })
 
   it('concurrent huge deltas are refused, and the cached number does not wrap', async (site) => {
-    for (const oversize of [2_048, 2_049]) {
+    for (const oversize of fewOrMany([2_049], [2_048, 2_049])) {
       const counter = open(site, { name: `wrap${oversize}` })
       await counter.increment(20)
       const generation = await generationOf(site)

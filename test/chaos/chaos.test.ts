@@ -1,6 +1,6 @@
 /**
- * 42 s (ten minutes in `npm run test:all`) of the chaos that `npm run chaos` does for an hour:
- * promises 1, 2, 6, 8 and 9 on real servers.
+ * Ten minutes (42 s where the file is run by name) of the chaos that `npm run chaos` does for an
+ * hour: promises 1, 2, 6, 8 and 9 on real servers.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'

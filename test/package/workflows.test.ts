@@ -33,6 +33,10 @@ test('the tests run on each Node that the package supports', () => {
   assert.match(textOf('test.yml'), /node: \[20, 22, 24\]\n[^]*- run: npm cit$/m)
 })
 
+test('what npm test leaves out runs each night', () => {
+  assert.match(textOf('test-all.yml'), /schedule:\n[^]*- run: npm run test:all$/m)
+})
+
 test('a version is published after its tests and the release check, without a token', () => {
   const publish = textOf('publish.yml')
   assert.match(

@@ -1,6 +1,6 @@
 /**
- * The promises of a sequence on real servers: a million numbers (ten in `npm run test:all`), 4
- * processes, 20 flushes and a restart of the cache.
+ * The promises of a sequence on real servers: half a million numbers (ten in `npm run
+ * test:all`), 4 processes, 20 flushes and a restart of the cache.
  */
 import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
@@ -13,7 +13,7 @@ import { sharedMysqlUrl } from '../servers/shared.js'
 import type { Taken, Task } from './taking-process.js'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
-const NUMBERS = fewOrMany(1_000_000, 10_000_000)
+const NUMBERS = fewOrMany(500_000, 10_000_000)
 const PROCESSES = 4
 const CALLERS = 500
 const BLOCK = 1000

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { fork, type ChildProcess } from 'node:child_process'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { fewOrMany } from '../scale.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import type { Taken, Task } from './taking-process.js'
@@ -10,7 +11,7 @@ import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 
 const PROCESSES = 3
 const CALLERS = 20
-const NUMBERS = 60_000
+const NUMBERS = fewOrMany(20_000, 60_000)
 const BLOCK = 100
 
 test('a process is replaced after SIGKILL, and the database too: no number twice', async () => {

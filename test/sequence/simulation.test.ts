@@ -10,7 +10,7 @@ import type { Found } from './search.js'
 
 const SEARCH = new URL('./search.ts', import.meta.url)
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
-const SEEDS = fewOrMany(60, 600)
+const SEEDS = fewOrMany(25, 600)
 const SEEDS_OF_TRACES = 5
 /** Number of seeds that may pass before a planted bug is found. */
 const SEEDS_A_BUG = 300

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { PlainProcess } from '../simulated-world/plain-process.js'
-import { ALL } from '../scale.js'
+import { ALL, fewOrMany } from '../scale.js'
 import { withReplaced } from './plant.js'
 import { type PlantedBug, replacementsOf } from './planted-bug.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
@@ -10,6 +11,8 @@ import { firstSeeds } from './seeds.js'
 
 /** Number of seeds that may pass before a bug is found. */
 const SEEDS = 1_500
+/** In `npm test` one bug of so many is searched for; the code of the others must still be there. */
+const SEARCHED = fewOrMany(4, 1)
 const SEARCH = new URL('./search.ts', import.meta.url)
 
 const simulation = new PlainProcess()
@@ -24,7 +27,12 @@ function seedsOf({ seed }: PlantedBug): number[] {
   return seed === undefined || ALL ? seeds : [seed, ...seeds]
 }
 
-for (const bug of PLANTED_BUGS) {
+for (const [index, bug] of PLANTED_BUGS.entries()) {
+  if (index % SEARCHED > 0) {
+    test(`this can be planted: ${bug.name}`, () =>
+      withReplaced(replacementsOf(bug), async (source) => assert(existsSync(source))))
+    continue
+  }
   test(`the simulation finds it when ${bug.name}`, (t) =>
     withReplaced(replacementsOf(bug), async (source) => {
       const broken = await simulation.call<Broken | undefined>(

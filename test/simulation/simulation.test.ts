@@ -12,11 +12,11 @@ import type { Outcome } from './simulate.js'
 
 /** Among them one for each planted bug that finds it. */
 const SEEDS = distinct([
-  ...firstSeeds(fewOrMany(10, 5_000)),
+  ...firstSeeds(fewOrMany(5, 5_000)),
   ...PLANTED_BUGS.flatMap(({ seed }) => seed ?? []),
 ])
-const SEEDS_OF_SMALL_BATCHES = firstSeeds(fewOrMany(5, 1_000))
-const SEEDS_OF_TRACES = fewOrMany(3, 40)
+const SEEDS_OF_SMALL_BATCHES = firstSeeds(fewOrMany(3, 1_000))
+const SEEDS_OF_TRACES = fewOrMany(2, 40)
 const SEARCH = new URL('./search.ts', import.meta.url)
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url))
 

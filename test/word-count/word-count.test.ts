@@ -10,11 +10,12 @@ import { after, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { fewOrMany } from '../scale.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { countWords, WordCount } from './word-count.js'
 
-const KILLS = 10
+const KILLS = fewOrMany(4, 10)
 const PROCESSES = 2
 const CHANGES_BETWEEN_KILLS = 15
 
