@@ -17,7 +17,7 @@ import { sliceOf } from './sums.js'
 
 const HOUR_MS = 3_600_000
 
-test('a collector keeps visits for the longest time that any process has given', async () => {
+test('a collector keeps visits for the longest time that any process has given', async (t) => {
   let ahead = 0
   const real = sqlite(':memory:')
   const database = shifted(real, () => ahead)
@@ -52,6 +52,10 @@ test('a collector keeps visits for the longest time that any process has given',
       { ...systemEnvironment, clock },
     )
   const [short, long] = [open(1, '* * * * * *'), open(3, false)]
+  t.after(async () => {
+    await Promise.all([short.close(), long.close()])
+    await real.close()
+  })
   short.record({ page: '/' })
   await short.flush()
   await short.drain({ all: true })
@@ -80,11 +84,9 @@ test('a collector keeps visits for the longest time that any process has given',
     ).length,
     1,
   )
-  await Promise.all([short.close(), long.close()])
-  await real.close()
 })
 
-test('a clock that is 26 hours ahead for a quarter of an hour closes no day', async () => {
+test('a clock that is 26 hours ahead for a quarter of an hour closes no day', async (t) => {
   const real = sqlite(':memory:')
   // The database and the process have one clock, as on a machine with SQLite.
   const time = { passed: 0, wrong: 0 }
@@ -106,6 +108,10 @@ test('a clock that is 26 hours ahead for a quarter of an hour closes no day', as
     activitySettings({ collect: '* * * * * *', cache: memory(), database: looked, logger: log }),
     { ...systemEnvironment, clock },
   )
+  t.after(async () => {
+    await activity.close()
+    await real.close()
+  })
   const visit = async (): Promise<void> => {
     activity.record({ page: '/' })
     await activity.flush()
@@ -131,8 +137,6 @@ test('a clock that is 26 hours ahead for a quarter of an hour closes no day', as
   assert(Number(rows[0]?.['open_day']) <= today, 'a visit of today is of an open day')
   assert.equal(Number(rows[0]?.['late']), 0)
   assert.deepEqual(log.matching(/is closed/), [])
-  await activity.close()
-  await real.close()
 })
 
 test('visitors of closed days are removed one statement at a time', async () => {
