@@ -12,7 +12,15 @@ import {
 } from '../loss/batches.js'
 import { number } from '../harness/table.js'
 import * as overhead from '../overhead/throughput.js'
-import { type Figures, loss, type Measured, metric, settingsOf, shown } from './measured.js'
+import {
+  type Figures,
+  loss,
+  type Measured,
+  metric,
+  type Read,
+  settingsOf,
+  shown,
+} from './measured.js'
 import { contenderName, cost, HELLO, ofHook } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
@@ -206,21 +214,44 @@ const BOTH: readonly (readonly [inFaults: string, inOverhead: overhead.Contender
 /** One for each sort of loss: with a process, with the cache, with the database. */
 const TELLING = ['web process killed', 'cache restarted', `database away ${Math.max(...OUTAGES)} s`]
 
+/** Those that a page with little place compares. */
+const USUAL = ['wide-cache', 'INSERT per visit', 'Redis list', 'Redis hash, 60 s', '10 s buffer']
+
 export const costsAndLosses: Figures = (read) => {
-  const [{ samples }, lost] = [read('overhead'), read('faults')]
-  const row = (contender: string, lossesIn: (fault: string) => string) => ({
-    'what runs with each request': contenderName(contender),
-    'µs over an empty hook': cost(samples, contender, HELLO),
-    'throughput, % of an empty hook': ofHook(samples, contender, HELLO),
-    ...Object.fromEntries(TELLING.map((fault) => [`${fault}: ms lost`, lossesIn(fault)])),
-  })
+  const none = (): string => ''
   return {
     rows: [
-      row(overhead.EMPTY_HOOK.label, () => ''),
-      ...BOTH.map(([label, { label: contender }]) =>
-        row(contender, (fault) => lostText(lost.samples, label, fault)),
-      ),
-      ...overhead.ACCEPTED.map(({ label }) => row(label, () => '')),
+      costAndLosses(read, overhead.EMPTY_HOOK, none),
+      ...ofCounting(read, BOTH),
+      ...overhead.ACCEPTED.map((contender) => costAndLosses(read, contender, none)),
     ],
+  }
+}
+
+export const costsAndLossesInShort: Figures = (read) => ({
+  rows: ofCounting(
+    read,
+    BOTH.filter(([label]) => USUAL.includes(label)),
+  ),
+})
+
+function ofCounting(read: Read, contenders: typeof BOTH): Record<string, string>[] {
+  const { samples } = read('faults')
+  return contenders.map(([label, contender]) =>
+    costAndLosses(read, contender, (fault) => lostText(samples, label, fault)),
+  )
+}
+
+function costAndLosses(
+  read: Read,
+  { label }: overhead.Contender,
+  lossesIn: (fault: string) => string,
+): Record<string, string> {
+  const { samples } = read('overhead')
+  return {
+    'what runs with each request': contenderName(label),
+    'µs over an empty hook': cost(samples, label, HELLO),
+    'throughput, % of an empty hook': ofHook(samples, label, HELLO),
+    ...Object.fromEntries(TELLING.map((fault) => [`${fault}: ms lost`, lossesIn(fault)])),
   }
 }

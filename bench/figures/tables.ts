@@ -15,6 +15,7 @@ import { growing, model, modelEnds } from './growing.js'
 import {
   catchingUp,
   costsAndLosses,
+  costsAndLossesInShort,
   faults,
   lossBound,
   lossBoundOfAll,
@@ -32,6 +33,7 @@ import { storage } from './storage.js'
 export const TABLES: ReadonlyMap<string, Figures> = new Map(
   Object.entries({
     'costs-and-losses': costsAndLosses,
+    'costs-and-losses-in-short': costsAndLossesInShort,
     losses,
     'losses-fast-cache': lossesOnFastCache,
     faults,
