@@ -76,12 +76,13 @@ test('a wrong figure is found, in every table', () => {
   }
 })
 
-test('docs/benchmarks.md has every table', () => {
-  const { text } = pages().find(({ file }) => file === 'docs/benchmarks.md')!
-  assert.deepEqual(
-    [...TABLES.keys()].filter((name) => !tablesIn(text).includes(name)),
-    [],
-  )
+test('docs/benchmarks.md has every table, except for an extract that the README has', () => {
+  const without = (name: string): string[] => {
+    const { text } = pages().find(({ file }) => file === name)!
+    return [...TABLES.keys()].filter((table) => !tablesIn(text).includes(table))
+  }
+  assert.deepEqual(without('docs/benchmarks.md'), ['costs-and-losses-in-short'])
+  assert(!without('README.md').includes('costs-and-losses-in-short'))
 })
 
 test('a table that was written by hand between the marks is replaced, and nothing else is', () => {
