@@ -169,9 +169,13 @@ async function assertFigures(sql: Database, name: string, recorded: Recorded): P
   const viewsOf = new Map(values.map((row) => [String(row['value']), Number(row['views'])]))
   const listed = Object.keys(recorded.normal).map((page) => [page, viewsOf.get(page)])
   assert.deepEqual(Object.fromEntries(listed), recorded.normal)
-  // Folded while it had as few views as the pages of the flood, and listed since.
+  // Folded while it had as few views as the pages of the flood, and listed since: from which moment
+  // on depends on when a commit came.
   const popular = viewsOf.get('/popular') ?? 0
-  assert(popular > recorded.popular / 2 && popular <= recorded.popular, `${popular} views`)
+  assert(
+    popular > recorded.popular / 10 && popular <= recorded.popular,
+    `${popular} views of ${recorded.popular}`,
+  )
 }
 
 /** For how long the transactions of a process hold the books, in milliseconds. */
