@@ -54,8 +54,8 @@ const LONGEST = [
 /**
  * Run by `--all`, and by name: three servers of a cluster take the machine from all others, few
  * machines have a Prometheus or a PgBouncer, a backup is restored in a minute, and the example of
- * view counts takes much of the processor. The chaos combines faults that other tests have alone,
- * and only who changes `npm run mutate` can break its test.
+ * view counts takes much of the processor. The chaos combines faults that other tests have alone.
+ * The test of `npm run mutate` tests a tool.
  */
 const ONLY_OF_ALL = [
   'test/chaos/chaos.test.ts',

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { existsSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { PlainProcess } from '../simulated-world/plain-process.js'
 import { ALL, fewOrMany } from '../scale.js'
@@ -11,7 +10,10 @@ import { firstSeeds } from './seeds.js'
 
 /** Number of seeds that may pass before a bug is found. */
 const SEEDS = 1_500
-/** In `npm test` one bug of so many is searched for; the code of the others must still be there. */
+/**
+ * In `npm test` one bug of so many is searched for. The text that the others replace must still be
+ * there; the compiler looks for the methods.
+ */
 const SEARCHED = fewOrMany(4, 1)
 const SEARCH = new URL('./search.ts', import.meta.url)
 
@@ -28,13 +30,16 @@ function seedsOf({ seed }: PlantedBug): number[] {
 }
 
 for (const [index, bug] of PLANTED_BUGS.entries()) {
+  const replaced = replacementsOf(bug)
   if (index % SEARCHED > 0) {
-    test(`this can be planted: ${bug.name}`, () =>
-      withReplaced(replacementsOf(bug), async (source) => assert(existsSync(source))))
+    if (replaced.length > 0) {
+      test(`this can be planted: ${bug.name}`, () =>
+        assert.doesNotReject(withReplaced(replaced, async () => undefined)))
+    }
     continue
   }
   test(`the simulation finds it when ${bug.name}`, (t) =>
-    withReplaced(replacementsOf(bug), async (source) => {
+    withReplaced(replaced, async (source) => {
       const broken = await simulation.call<Broken | undefined>(
         SEARCH,
         'firstBroken',
