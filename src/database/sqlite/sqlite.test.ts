@@ -303,10 +303,10 @@ test(
       `const database = new SqliteDatabase(file)
     await database.query('SELECT 1')
     void database.query(
-      'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 1500000) ' +
+      'WITH RECURSIVE c (x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM c LIMIT 500000) ' +
         'SELECT COUNT(*) FROM c',
     )
-    setTimeout(() => process.exit(7), 50)`,
+    setTimeout(() => process.exit(7), 10)`,
       ':memory:',
     )
     assert.equal(await endOf(child), 7)
