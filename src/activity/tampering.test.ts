@@ -357,8 +357,8 @@ const ROW_CHANGES: readonly Change[] = [
 const opened: Database[] = []
 after(() => Promise.all(opened.map((database) => database.close())))
 
-/** In `npm test` a server sees every sixth change: the tests of the dialects show what differs. */
-const PARTS = fewOrMany(6, 1)
+/** In `npm test` a server sees every twelfth change: tests of the dialects show what differs. */
+const PARTS = fewOrMany(12, 1)
 
 for (const [server, url, part, parts] of [
   ['SQLite', () => 'sqlite::memory:', 0, 1],

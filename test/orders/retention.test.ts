@@ -10,6 +10,7 @@ import { OTHER } from '../../src/activity/sums.js'
 import { Folding } from '../../src/activity/folding.js'
 import { DatabaseError } from '../../src/database/database.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
+import { ALL } from '../scale.js'
 import { explore, type Orders, type Ports } from '../simulated-world/explorer.js'
 import { wrappedDatabase } from '../servers/wrapped.js'
 import { assertBooks, BOUNDS, close, CLOSING, commit, DAY, NAME, START, visit } from './activity.js'
@@ -198,10 +199,15 @@ test('a view of a value that is folded meanwhile is not lost', async () => {
   }, BOUNDS)
 })
 
+/** A law each of whose many orders fills an hour anew. Run by `npm run test:all`. */
+function large(name: string, law: () => Promise<void>): void {
+  if (ALL) test(name, law)
+}
+
 /** Values that commits may list in an hour, `(other)` among them. */
 const LIMIT = 20_000
 
-test('two commits at once list what there is room for, and the rest is (other)', async () => {
+large('two commits at once list what there is room for, and the rest is (other)', async () => {
   await explore(async (orders) => {
     const [one, two] = [orders.actor('one'), orders.actor('two')]
     // The first of them has room for its pages and `(other)`, and need not count.
@@ -215,7 +221,7 @@ test('two commits at once list what there is room for, and the rest is (other)',
   }, BOUNDS)
 })
 
-test('no value of an hour is folded once its day is closed', async () => {
+large('no value of an hour is folded once its day is closed', async () => {
   await explore(async (orders) => {
     const [collector, closing] = [orders.actor('collector'), orders.actor('closing')]
     await overfill(orders, collector)
