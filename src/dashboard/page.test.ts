@@ -592,6 +592,25 @@ test('it fits on a phone, and runs from right to left', () =>
     assert.deepEqual(complaints, [])
   }))
 
+test('large figures fit on a phone, too', () =>
+  onStage({ viewport: { width: 320, height: 740 } }, async ({ page, source }) => {
+    const top = source.top.bind(source)
+    const large: typeof top = async (dimension, range) => {
+      const { figures, ...dated } = await top(dimension, range)
+      const isNow = range.to > BEGIN
+      const views = (pageViews: number) => (isNow ? 1_234_567 + pageViews : pageViews)
+      return {
+        ...dated,
+        figures: figures.map((one) => ({ ...one, pageViews: views(one.pageViews) })),
+      }
+    }
+    source.top = large
+    await page.reload()
+    await filled(page)
+    await shows(card(page, 'campaign').locator('tbody tr').last(), /1,\d{3},\d{3}.*\+\d,\d{3}%$/)
+    assert.equal(await sideways(page), 0)
+  }))
+
 test('a panel without figures says so, and the others do not mind', () =>
   onStage(
     {},
