@@ -582,6 +582,16 @@ test('it fits on a phone, and runs from right to left', () =>
       assert.equal(await table.locator('caption').count(), 1, 'each table has a name')
     }
     await page.evaluate(`document.documentElement.dir = 'rtl'`)
+    const styleOf = (of: string, property: string) =>
+      page.evaluate(`getComputedStyle(document.querySelector('${of}')).${property}`)
+    assert.equal(await styleOf('.findings li', 'unicodeBidi'), 'plaintext', 'a stop ends a line')
+    for (const table of ['#history .plain', '#tops .ranked']) {
+      const [head, cell] = await Promise.all([
+        styleOf(`${table} thead th + th`, 'textAlign'),
+        styleOf(`${table} td`, 'textAlign'),
+      ])
+      assert.equal(head, cell, 'headings are above their figures')
+    }
     const drawn = history(page).locator('[role=slider]')
     await drawn.focus()
     await drawn.press('ArrowRight')
@@ -735,7 +745,12 @@ test('those who see figures see nothing of the operation, the public only totals
   onStage({ forcedColors: 'active' }, async (scene) => {
     const { page, complaints, responses } = scene
     await filled(page)
-    assert(await page.locator('#operation').isVisible())
+    await page.locator('#operation > summary').click()
+    await page.locator('.strip .balanced').first().waitFor()
+    const square = await page.evaluate(
+      `getComputedStyle(document.querySelector('.strip .balanced')).backgroundColor`,
+    )
+    assert.notEqual(square, 'rgb(255, 255, 255)', 'a day that balances is a full square')
     scene.allowed = 'figures'
     const figures = page.url()
     let before = await left(scene)
