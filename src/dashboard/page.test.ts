@@ -508,6 +508,12 @@ test('digits are of one script, and dates from right to left stay apart in a sen
     assert.deepEqual(complaints, [])
   }))
 
+test('a day without letters stays apart, too, where its marks run from right to left', () =>
+  onStage({ locale: 'ar-EG' }, async ({ page }) => {
+    await filled(page)
+    await shows(history(page).locator('.axis'), /^(?:\u2068\d+\u200f\/\d+\u2069)+$/)
+  }))
+
 test('all can be done with the keyboard', () =>
   onStage({}, async ({ page, complaints }) => {
     await filled(page)

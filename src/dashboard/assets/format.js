@@ -28,7 +28,8 @@ const utcDays = timesWith({ weekday: 'short', day: 'numeric', month: 'short', ti
 const shortUtcDays = timesWith({ day: 'numeric', month: 'numeric', timeZone: 'UTC' })
 
 /** From right to left, within a sentence from left to right. @param {string} text */
-const apart = (text) => (/[\u0590-\u08ff\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text)
+const apart = (text) =>
+  /[\u0590-\u08ff\u200f\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text
 
 /** @param {number} value */
 export const number = (value) => numbers.format(value)
