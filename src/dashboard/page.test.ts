@@ -352,6 +352,33 @@ test('one range holds for the whole page, beside the weekdays before, and in its
     assert.deepEqual(complaints, [])
   }))
 
+test('days can be typed, and an address that names no range shows the default', () =>
+  onStage(
+    {},
+    async ({ page, responses, complaints }) => {
+      await filled(page)
+      assert(await page.getByLabel('7 days').isChecked())
+      for (const query of ['?from=2026-05-01', '?from=2026-02-30&to=2026-03-02', '?from=1&to=2']) {
+        await page.goto(new URL(query, page.url()).href)
+        await filled(page)
+        assert(await page.getByLabel('7 days').isChecked(), query)
+      }
+      const before = [await page.evaluate('history.length'), responses.length] as const
+      await page.getByLabel('Other days').check()
+      await page.getByLabel('to', { exact: true }).fill('2026-05-02')
+      await page.getByLabel('From').focus()
+      await page.keyboard.type('01052026')
+      await shows(page.locator('#history-title'), /^1\s–\s2 May 2026$|^5 January – 2 May 2026$/)
+      assert.equal(await page.evaluate('history.length'), Number(before[0]) + 1)
+      assert.deepEqual(
+        responses.slice(before[1]).filter((response) => response.status() >= 400),
+        [],
+      )
+      assert.deepEqual(complaints, [])
+    },
+    { query: '?range=14d' },
+  ))
+
 test('a click on a value shows its history, and says what is not known', () =>
   onStage({}, async ({ page, source, complaints }) => {
     await filled(page)

@@ -14,6 +14,9 @@ const RANGES = [
   ['12m', '12 months'],
 ]
 const DEFAULT = '7d'
+const DAY_MS = 86_400_000
+/** Days of the longest range that the server takes. */
+const MOST_DAYS = 3_660
 
 /** @param {readonly string[]} names */
 function parameters(names) {
@@ -23,8 +26,27 @@ function parameters(names) {
   )
 }
 
-/** The range, as the server is asked for it. */
-export const range = () => parameters(RANGE)
+/**
+ * The range, as the server is asked for it. Without what the server would refuse, as in an address
+ * that was written by hand: then it is the default.
+ */
+export function range() {
+  const { range: name = '', from = '', to = '' } = parameters(RANGE)
+  if (areDays(from, to)) return { from, to }
+  return RANGES.some(([known]) => known === name) ? { range: name } : {}
+}
+
+/** Whether there is a range of these days. @param {string} from @param {string} to */
+function areDays(from, to) {
+  const [first, last] = [startOf(from), startOf(to)]
+  return last >= first && last - first < MOST_DAYS * DAY_MS
+}
+
+/** `NaN` for what is no day, such as 30 February. @param {string} day */
+function startOf(day) {
+  const time = Date.parse(`${day}T00:00Z`)
+  return time >= 0 && new Date(time).toISOString().startsWith(`${day}T`) ? time : NaN
+}
 
 /** The value whose history is shown; without `value`: none. */
 export const item = () => parameters(ITEM)
@@ -94,7 +116,7 @@ const days = html(
 
 function showRange() {
   const { range: name = DEFAULT, from = '', to = '' } = range()
-  const chosen = from && to ? 'custom' : name
+  const chosen = from ? 'custom' : name
   for (const [value, radio] of radios) radio.checked = value === chosen
   if (chosen !== 'custom') days.hidden = true
   else {
@@ -104,8 +126,9 @@ function showRange() {
   }
 }
 
+/** A year that is typed is one of the first century at first. */
 function customRange() {
-  if (first.value && last.value && first.value <= last.value) {
+  if (areDays(first.value, last.value)) {
     go(address({ from: first.value, to: last.value, ...item() }))
   }
 }
