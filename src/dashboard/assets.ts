@@ -1,4 +1,4 @@
-/** The files of the page, read once. They are served as they are, but for comments. */
+/** The files of the page, read once. They are served as they are, but for what nobody runs. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Tagged, tagged } from '../page-views/answers.js'
 import { packageFile } from '../support/package-file.js'
@@ -20,7 +20,10 @@ const TYPES: Readonly<Record<string, string>> = {
 const OPERATION = /^ *<details id="operation">[^]*?<\/details>\n/m
 
 /** Comments that have their lines to themselves: more than a quarter of all. */
-const COMMENTS = /^ *\/\*[^]*?\*\/\n/gm
+const COMMENTS = /^ *(?:\/\*[^]*?\*\/|\/\/.*)\n/gm
+
+/** Indentation and empty lines: a tenth of the rest. No text of the page has them. */
+const INDENTS = /^\s+/gm
 
 /** The page for those who see so much. */
 export function pageOf(sees: Sees): Tagged {
@@ -38,7 +41,7 @@ export function servedAssets(): ReadonlyMap<string, Tagged> {
 /** A file beside the page. */
 export function asset(file: string): Tagged {
   const body = readFileSync(packageFile(`${FOLDER}/${file}`), 'utf8')
-  const sent = body.replace(COMMENTS, '')
+  const sent = body.replace(COMMENTS, '').replace(INDENTS, '')
   const type = TYPES[file.slice(file.lastIndexOf('.') + 1)]
   return tagged(sent, type ?? 'text/plain; charset=utf-8')
 }

@@ -13,6 +13,8 @@ const HOURS_A_DAY = 24
 /** A page's path as strangers send it: text, whatever is in it. */
 export const HOSTILE = '<img src=x onerror=alert(1)>'
 
+const LONG_NAME = 'how-do-you-sharpen-a-kitchen-knife-without-a-stone'
+
 const VALUES: Readonly<Record<string, readonly (string | null)[]>> = {
   page: [
     '/',
@@ -194,13 +196,27 @@ export class InventedSource implements DashboardSource {
   }
 }
 
+/** Lists that are full, as those of a large site. */
+export class LargeSource extends InventedSource {
+  override async top(dimension: string, range: Range & { readonly n: number }) {
+    const { figures, ...dated } = await super.top(dimension, range)
+    const most = figures[0]?.pageViews ?? 0
+    const more = Array.from({ length: range.n - figures.length }, (_, at) => ({
+      value: dimension === 'page' ? `/thread/${at}-${LONG_NAME}` : `${dimension}-${at}.example`,
+      pageViews: Math.max(1, most - at),
+      seen: 1,
+    }))
+    return { ...dated, figures: [...figures, ...more].sort((a, b) => b.pageViews - a.pageViews) }
+  }
+}
+
 /** Hits with invented counts. The last item has a name that strangers have chosen. */
-export function inventedHits(name: string): DashboardHits {
+export function inventedHits(name: string, items = 8): DashboardHits {
   return {
     name,
     top: async (n, { from, to }) =>
-      Array.from({ length: Math.min(n, 8) }, (_, at): [string, number] => [
-        at === 7 ? '(other)' : `${name}-${at + 1}`,
+      Array.from({ length: Math.min(n, items) }, (_, at): [string, number] => [
+        at === items - 1 ? '(other)' : `${name}-${at + 1}`,
         Math.round(((to - from) / DAY_MS) * (900 / (at + 1))),
       ]),
     history: async (_item, { from, to, by }) => {

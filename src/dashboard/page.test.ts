@@ -10,7 +10,7 @@ import { serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { type Clock, systemClock } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
-import { HOSTILE, InventedSource, inventedHits } from './invented-source.fixture.js'
+import { HOSTILE, InventedSource, inventedHits, LargeSource } from './invented-source.fixture.js'
 import { dashboardRouter } from './router.js'
 import type { DashboardSource } from './source.js'
 
@@ -51,15 +51,17 @@ interface Opening {
   readonly status?: RegExp
   /** The address's query. */
   readonly query?: string
+  /** Whether all lists are full. */
+  readonly large?: boolean
 }
 
 /** The page, with figures in it, and the browser's clock in the test's hands. */
 async function onStage(
   settings: BrowserContextOptions,
   play: (scene: Scene) => Promise<void>,
-  { failing = [], status = /^Live$/, query = '' }: Opening = {},
+  { failing = [], status = /^Live$/, query = '', large = false }: Opening = {},
 ): Promise<void> {
-  const source = new InventedSource(clock.now)
+  const source = new (large ? LargeSource : InventedSource)(clock.now)
   for (const question of failing) source.failing.add(question)
   const logger = new BurstLogger(keptLog(), clock.elapsed)
   const app = express()
@@ -78,7 +80,7 @@ async function onStage(
     '/admin/activity',
     dashboardRouter(
       source,
-      { authorize: () => scene.allowed, hits: [inventedHits('threads')] },
+      { authorize: () => scene.allowed, hits: [inventedHits('threads', large ? 100 : 8)] },
       logger,
       clock,
     ),
@@ -755,24 +757,34 @@ test('the line at the top says what is wrong, in words that stay while it is wro
   }))
 
 test('the first view is one round of requests, and less than 60 kB; then it is 304', () =>
-  onStage({}, async ({ page, responses, sent }) => {
-    await filled(page)
-    await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,30037%0%$/)
-    const arrived = responses.filter((response) => response.status() === 200)
-    const data = arrived.flatMap((response) => /[a-z]+(?=\.json)/.exec(response.url()) ?? [])
-    assert.deepEqual(data.sort(), ['figures', 'hits', 'now'])
-    const sizes = await Promise.all(arrived.map(async (one) => (await one.body()).length))
-    const bytes = sizes.reduce((sum, size) => sum + size, 0)
-    assert(bytes > 40_000 && bytes < 60_000, `${bytes} bytes`)
+  onStage(
+    {},
+    async ({ page, responses, sent }) => {
+      await filled(page)
+      const items = page.locator('[data-hits=threads] tbody tr')
+      await shows(items, /^threads-16,300\d+%0%$/)
+      const arrived = responses.filter((response) => response.status() === 200)
+      const data = arrived.flatMap((response) => /[a-z]+(?=\.json)/.exec(response.url()) ?? [])
+      assert.deepEqual(data.sort(), ['figures', 'hits', 'now'])
+      const sizes = await Promise.all(arrived.map(async (one) => (await one.body()).length))
+      const bytes = sizes.reduce((sum, size) => sum + size, 0)
+      assert(bytes > 40_000 && bytes < 60_000, `${bytes} bytes`)
 
-    await page.getByLabel('Yesterday').check()
-    await pass(page, 150, 5)
-    for (const what of ['figures', 'hits']) {
-      const url = `/admin/activity/${what}.json?range=yesterday`
-      const statuses = sent.filter(([of]) => of === url).map(([, status]) => status)
-      assert.deepEqual(statuses.slice(0, 3), [200, 304, 304], url)
-    }
-  }))
+      await page.getByLabel('Yesterday').check()
+      await pass(page, 150, 5)
+      for (const what of ['figures', 'hits']) {
+        const url = `/admin/activity/${what}.json?range=yesterday`
+        const statuses = sent.filter(([of]) => of === url).map(([, status]) => status)
+        assert.deepEqual(statuses.slice(0, 3), [200, 304, 304], url)
+      }
+      assert.equal(await items.count(), 10)
+      await page.getByRole('button', { name: 'More Hits: threads' }).click()
+      await eventually('all items', async () => (await items.count()) === 100)
+      await pass(page, 80)
+      assert.equal(await items.count(), 100)
+    },
+    { large: true },
+  ))
 
 test('those who see figures see nothing of the operation, the public only totals', () =>
   onStage({ forcedColors: 'active' }, async (scene) => {

@@ -17,7 +17,14 @@ import { list, spanFigures, upTo } from './figures.js'
 import { setHeaders } from './headers.js'
 import { hitsList } from './hits.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
-import { dimensionOf, historyQuery, QueryError, SUBJECT_PARAMETERS, topQuery } from './query.js'
+import {
+  countOf,
+  dimensionOf,
+  historyQuery,
+  QueryError,
+  SUBJECT_PARAMETERS,
+  topQuery,
+} from './query.js'
 import { spanQuery } from './span.js'
 import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
 import { MAX_VALUES } from '../support/periods.js'
@@ -35,7 +42,6 @@ const NOW_MS = 1_000
 const LEDGER_MS = 5_000
 const CERTIFICATES_MS = 60_000
 const CERTIFIED_DAYS = 30
-const HITS_SHOWN = 100
 /** Values of each dimension that the page begins with. */
 const LISTED = 10
 
@@ -134,8 +140,8 @@ export function dashboardRouter(
   })
   routes.set('/hits.json', async (req, res) => {
     const at = clock.now()
-    const { span } = spanQuery(req.url ?? '/', at, [])
-    const asked = { n: HITS_SHOWN, now: at }
+    const { span, query } = spanQuery(req.url ?? '/', at, ['n'])
+    const asked = { n: countOf(query.get('n')), now: at }
     const lists = settings.hits.map((one) => hitsList(one, span, asked, figures))
     sendPanel(res, await Promise.all(lists))
   })

@@ -44,7 +44,7 @@ const ofItem = poll(FIGURES_MS, async () => {
   await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
 })
 const hits = poll(FIGURES_MS, () =>
-  ofChoice(() => `hits.json?${query(range())}`, items, items.show),
+  ofChoice(() => `hits.json?${query({ ...range(), ...items.asked() })}`, items, items.show),
 )
 if (operation) {
   const { again } = poll(NOW_MS, () => loadOperation(operation))

@@ -1,8 +1,12 @@
 /** The most viewed items of each of the site's hits. */
+import { query, range } from './choice.js'
 import { byId, html } from './dom.js'
 import { download } from './downloads.js'
 import { Panel } from './panel.js'
 import { list } from './list.js'
+import { json } from './poll.js'
+
+const MOST = '100'
 
 export function hitsPanel() {
   const section = byId('hits')
@@ -23,7 +27,7 @@ export function hitsPanel() {
     for (const { name, asOf, items, total } of lists) {
       const { panel, rows, links } = cards.get(name) ?? added(name)
       if (items) {
-        links.replaceChildren(...download({ hits: name, n: rows.isOpen() ? 100 : 10 }, name))
+        links.replaceChildren(...download({ hits: name, n: rows.isOpen() ? MOST : 10 }, name))
         rows.update(
           items.map(({ item, hits, ...compared }) => ({ value: item, count: hits, ...compared })),
           total ?? 0,
@@ -44,7 +48,7 @@ export function hitsPanel() {
       what: 'Item',
       count: 'Hits',
       address: (value) => ({ hits: name, value }),
-      more: async () => links.replaceChildren(...download({ hits: name, n: 100 }, name)),
+      more: async () => show(await json(`hits.json?${query({ ...range(), n: MOST })}`)),
     })
     const body = html('div')
     const links = html('span')
@@ -55,5 +59,10 @@ export function hitsPanel() {
     return made
   }
 
-  return { show, missing }
+  /** How many items to ask for, if more than the first ones. */
+  function asked() {
+    return [...cards.values()].some(({ rows }) => rows.isOpen()) ? { n: MOST } : {}
+  }
+
+  return { show, missing, asked }
 }
