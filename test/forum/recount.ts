@@ -68,6 +68,13 @@ async function ofNow(recount: Recount): Promise<void> {
   const [from, to] = [asOf - WINDOW_MS, asOf]
   same(recount, String(views), String(await viewsIn(recount, from, to)), 'views of now')
   same(recount, String(visitors), String(await visitorsIn(recount, from, to)), 'visitors of now')
+
+  const summary = page.locator('#operation > summary')
+  if ((await summary.count()) === 0) return
+  const [, today = ''] = /([\d,]+) views? of today/.exec((await summary.textContent()) ?? '') ?? []
+  const midnight = Math.floor(asOf / DAY_MS) * DAY_MS
+  const inSql = await viewsBetween(recount, midnight, midnight + DAY_MS, asOf)
+  within(recount, count(today), inSql, 'views of today')
 }
 
 async function ofHistory(recount: Recount): Promise<void> {
