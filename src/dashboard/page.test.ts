@@ -688,6 +688,26 @@ test('a panel without figures says so, and the others do not mind', () =>
     { failing: ['live', 'history'], status: /^Some figures cannot be read/ },
   ))
 
+test('what the database refused is said in a sentence, with the command that retries it', () =>
+  onStage({}, async ({ page, source }) => {
+    await page.locator('#operation > summary').click()
+    await shows(page.locator('#ledger'), /The ledger balances/)
+    const retry = page.locator('#ledger code').last()
+    assert.equal(await retry.isVisible(), false)
+    const { outstanding, ...ledger } = await source.ledger()
+    const refused = { ...ledger, quarantined: 3, outstanding: outstanding - 3 }
+    source.ledger = async () => refused
+    await pass(page, 16)
+    await shows(
+      page.locator('#operation > summary'),
+      /^[\d,]+ views of today are in the database\. Of all time, 3 rows did not come there\. /,
+    )
+    await shows(page.locator('#ledger .bad'), /^\+Quarantined .*3$/)
+    await shows(retry, /^npx wide-cache quarantine retry all$/)
+    assert(await retry.isVisible())
+    assert.deepEqual(await violationsOf(page), [])
+  }))
+
 test('what is old is marked, and what is new keeps scroll, focus and open tables', () =>
   onStage({}, async ({ page, source }) => {
     await filled(page)
