@@ -1,7 +1,7 @@
 /** The figures of a span: what the page shows of it, each beside that of the period before. */
 import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
-import type { DashboardSource, Dated, Ranked, Sums } from './source.js'
+import type { DashboardSource, Dated, Range, Ranked, Sums } from './source.js'
 import { before, type Span } from './span.js'
 
 /** Reads figures; `null` where there are none. */
@@ -21,8 +21,9 @@ export interface List {
   readonly top: Dated<readonly Listed[]> | null
 }
 
-/** A value, and its page views in the period before; without: not known. */
+/** A value, and its page views of the hours that are over, in both periods. Without: not known. */
 export interface Listed extends Ranked {
+  readonly over?: number
   readonly before?: number
 }
 
@@ -76,23 +77,33 @@ export async function list(
   read: Read,
 ): Promise<List> {
   const { from, to } = span
-  const thisHour = Math.ceil(now / HOUR_MS) * HOUR_MS
-  const asked = Math.min(MAX_VALUES, n + WITHOUT_NAME)
-  const [top, earlier] = await Promise.all([
-    read('top', () => source.top(dimension, { from, to, n: asked })),
-    read('top', () => source.top(dimension, { ...before(span, thisHour), n: MAX_VALUES })),
+  // An hour that has begun would be compared with a whole one.
+  const end = Math.max(from, Math.min(to, Math.floor(now / HOUR_MS) * HOUR_MS))
+  const values = (range: Range, n = MAX_VALUES) =>
+    range.from < range.to ? read('top', () => source.top(dimension, { ...range, n })) : null
+  const [top, over, earlier] = await Promise.all([
+    values({ from, to }, Math.min(MAX_VALUES, n + WITHOUT_NAME)),
+    end < to ? values({ from, to: end }) : undefined,
+    values(before(span, end)),
   ])
   if (!top) return { dimension, top }
-  const views = new Map(earlier?.figures.map(({ value, pageViews }) => [value, pageViews]))
-  // A value that is not listed may be among the others; without others, it had no views.
-  const isWhole = earlier !== null && !views.has(OTHER) && views.size < MAX_VALUES
+  const [isOver, wasBefore] = [over && viewsIn(over.figures), viewsIn(earlier?.figures)]
   const figures = top.figures.map((one): Listed => {
-    const known = views.get(one.value) ?? (isWhole ? 0 : undefined)
-    return known === undefined ? one : { ...one, before: known }
+    const sooner = wasBefore(one.value)
+    const later = over === undefined ? one.pageViews : isOver?.(one.value)
+    const isKnown = later !== undefined && sooner !== undefined
+    return { ...one, ...(isKnown && { over: later, before: sooner }) }
   })
   const named = figures.filter(({ value }) => hasName(dimension, value))
   const others = figures.filter((one) => !named.includes(one))
   return { dimension, top: upTo(to, { ...top, figures: [...named.slice(0, n), ...others] }) }
+}
+
+/** Views of a value: one that is not listed has none, unless it may be among the others. */
+function viewsIn(figures?: readonly Ranked[]): (value: string | null) => number | undefined {
+  const views = new Map(figures?.map(({ value, pageViews }) => [value, pageViews]))
+  const rest = figures && !views.has(OTHER) && views.size < MAX_VALUES ? 0 : undefined
+  return (value) => views.get(value) ?? rest
 }
 
 function hasName(dimension: string, value: string | null): boolean {

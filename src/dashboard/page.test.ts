@@ -642,7 +642,7 @@ test('large figures fit on a phone, too', () =>
     const top = source.top.bind(source)
     const large: typeof top = async (dimension, range) => {
       const { figures, ...dated } = await top(dimension, range)
-      const isNow = range.to > BEGIN
+      const isNow = range.to > TODAY
       const views = (pageViews: number) => (isNow ? 1_234_567 + pageViews : pageViews)
       return {
         ...dated,

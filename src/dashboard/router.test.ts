@@ -356,6 +356,7 @@ for (const [name, express] of expresses) {
     test('a list ends with what has no name, and knows what was before where it can', async () => {
       const { get, source } = site()
       const asOf = '2026-11-22T10:39:00.000Z'
+      const TODAY = Date.parse('2026-11-22')
       const values = (...figures: (readonly [string | null, number])[]) => ({
         asOf,
         stale: false,
@@ -363,39 +364,39 @@ for (const [name, express] of expresses) {
       })
       const listed = async (then: Parameters<typeof values>) => {
         const now = values([null, 9], ['(other)', 8], ['a', 7], ['b', 6])
-        const asked: number[] = []
+        const asked: number[][] = []
         Object.assign(source, {
           top: async (_: string, { from, to, n }: { from: number; to: number; n: number }) => {
-            asked.push(from, to, n)
-            return n === 13 ? now : values(...then)
+            asked.push([from, to, n])
+            if (n === 13) return now
+            return from === TODAY
+              ? values(['a', 5], ['b', 6], [null, 8], ['(other)', 8])
+              : values(...then)
           },
         })
         const { body } = await get('/figures.json?range=today').expect(200)
-        assert.deepEqual(asked.slice(0, 6), [
-          Date.parse('2026-11-22'),
-          Date.parse('2026-11-23'),
-          13,
-          Date.parse('2026-11-15'),
-          Date.parse('2026-11-15T11:00Z'),
-          1_000,
+        assert.deepEqual(asked.slice(0, 3), [
+          [TODAY, Date.parse('2026-11-23'), 13],
+          [TODAY, Date.parse('2026-11-22T10:00Z'), 1_000],
+          [Date.parse('2026-11-15'), Date.parse('2026-11-15T10:00Z'), 1_000],
         ])
         return body.lists[0].top.figures.map((one: object) => Object.values(one))
       }
       assert.deepEqual(await listed([['a', 1]]), [
-        ['a', 7, 1],
-        ['b', 6, 0],
-        [null, 9, 0],
-        ['(other)', 8, 0],
+        ['a', 7, 5, 1],
+        ['b', 6, 6, 0],
+        [null, 9, 8, 0],
+        ['(other)', 8, 8, 0],
       ])
       const others: Parameters<typeof values> = [
         ['a', 1],
         ['(other)', 2],
       ]
       assert.deepEqual(await listed(others), [
-        ['a', 7, 1],
+        ['a', 7, 5, 1],
         ['b', 6],
         [null, 9],
-        ['(other)', 8, 2],
+        ['(other)', 8, 8, 2],
       ])
     })
 
@@ -513,7 +514,7 @@ for (const [name, express] of expresses) {
         headers['content-disposition'],
         'attachment; filename="forum-referrer-2026-11-16-2026-11-22.csv"',
       )
-      assert.equal(text.split('\r\n')[0], 'value,pageViews,seen,share,before,change')
+      assert.equal(text.split('\r\n')[0], 'value,pageViews,seen,share,over,before,change')
       const { body } = await get('/shown.json?dimension=referrer&n=2').expect(200)
       assert.deepEqual(
         body.figures.map(({ value }: { value: string }) => value),
@@ -529,9 +530,10 @@ for (const [name, express] of expresses) {
         (sum: number, { pageViews }: { pageViews: number }) => sum + pageViews,
         0,
       )
-      const [{ pageViews, share, before, change }] = body.figures
+      const [{ pageViews, share, over, before, change }] = body.figures
       assert.equal(share, Math.round((1e4 * pageViews) / total) / 1e4)
-      assert.equal(change, Math.round(1e4 * (pageViews / before - 1)) / 1e4)
+      assert.equal(change, Math.round(1e4 * (over / before - 1)) / 1e4)
+      assert(over < pageViews, 'without the hour that has begun')
 
       const today = await rowsOf('range=today')
       assert.equal(today[0], 'start,pageViews,visitors,bots,seen,before')

@@ -107,7 +107,7 @@ function listShown(
   return {
     span,
     what: dimension,
-    columns: ['value', 'pageViews', 'seen', 'served', 'share', 'before', 'change'],
+    columns: ['value', 'pageViews', 'seen', 'served', 'share', 'over', 'before', 'change'],
     async read() {
       const [{ sums }, { top }] = await Promise.all([
         spanFigures(source, span, whole),
@@ -117,13 +117,14 @@ function listShown(
       const { figures, ...dated } = top!
       return {
         ...dated,
-        figures: figures.map(({ value, pageViews, before, ...beside }) => ({
+        figures: figures.map(({ value, pageViews, over, before, ...beside }) => ({
           value,
           pageViews,
           ...beside,
           share: shareOf(pageViews, total),
+          over: over ?? null,
           before: before ?? null,
-          change: changeOf(pageViews, before),
+          change: over === undefined ? null : changeOf(over, before),
         })),
       }
     },

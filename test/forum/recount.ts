@@ -138,9 +138,10 @@ async function ofLists(recount: Recount): Promise<void> {
   for (const card of await page.locator('#tops .card:visible').all()) {
     const dimension = (await card.getAttribute('data-dimension')) ?? ''
     const asOf = await asOfIn(card)
-    const thisHour = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS
+    const thisHour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
     const end = Math.max(span.from, Math.min(span.to, thisHour))
     const now = await valuesIn(recount, dimension, span.from, span.to)
+    const over = await valuesIn(recount, dimension, span.from, end)
     const then = await valuesIn(recount, dimension, span.from - span.beforeMs, end - span.beforeMs)
     const rows = await card.locator('tbody tr').all()
     let last = Infinity
@@ -157,7 +158,7 @@ async function ofLists(recount: Recount): Promise<void> {
       within(recount, count(views), [least ?? 0, now.get(value) ?? 0], what)
       same(recount, share, percent.format(count(views) / shownTotal), `share of ${what}`)
       const before = then.get(value) ?? 0
-      const wanted = before === 0 ? 'new' : change.format(count(views) / before - 1)
+      const wanted = before === 0 ? 'new' : change.format((over.get(value) ?? 0) / before - 1)
       same(recount, by, wanted, `change of ${what}`)
       if (isNamed) assert(count(views) <= last, `${what} is in its place`)
       if (isNamed) last = count(views)

@@ -7,7 +7,8 @@ import { list } from './list.js'
 import { Panel } from './panel.js'
 import { json } from './poll.js'
 
-/** @typedef {import('./beside.js').Views & { value: string | null, before?: number }} Value */
+/** @typedef {import('./beside.js').Views &
+ *   { value: string | null, over?: number, before?: number }} Value */
 /**
  * @typedef {object} Top
  * @property {string} dimension
@@ -91,9 +92,10 @@ function card(dimension) {
     if (!top) return panel.missing()
     links.replaceChildren(...download({ dimension, n: rows.isOpen() ? 1_000 : 10 }, title))
     rows.update(
-      top.figures.map(({ value, before, ...views }) => ({
+      top.figures.map(({ value, over, before, ...views }) => ({
         value,
         count: views.pageViews,
+        ...(over !== undefined && { over }),
         ...(before !== undefined && { before }),
         note: isPage ? seenText(views) : '',
       })),
