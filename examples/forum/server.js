@@ -25,11 +25,8 @@ const VIEWS_MS = 2000
 const HISTORY_DAYS = 14
 const DASHBOARD = '/admin/activity'
 
-// createActivity() alone would do. Here layers wait some seconds longer than they need to, so that
-// the dashboard's picture of the grid has several of them.
-const patience = { drainAfterLayers: 6 }
+// createActivity() alone would do.
 const activity = createActivity({
-  ...patience,
   dimensions: {
     referrer: referrerHost(),
     campaign: campaign(),
@@ -39,7 +36,7 @@ const activity = createActivity({
   },
   skip: (req) => req.path.startsWith(DASHBOARD),
 })
-const hits = createHits({ ...patience, name: 'threads' })
+const hits = createHits({ name: 'threads' })
 
 /** The figures of the last minutes, `undefined` at first. The activity caches them itself. */
 const figures = newestOf(undefined, 0, () => activity.stats())
