@@ -447,6 +447,10 @@ test('lists can be searched, and the words of the page come last and are its own
         ]
         return { ...answer, figures }
       }
+      if (dimension === 'campaign') {
+        const forged = ['All others', 'no campaign', '\u202Eevil', null]
+        return { ...answer, figures: forged.map((value) => ({ value, pageViews: 5 })) }
+      }
       if (dimension !== 'page') return answer
       const paths = ['/%E6%97%A5%E6%9C%AC%E8%AA%9E', '/%E2%80%AEx', '/%', ...Array(30).keys()]
       const figures = paths.slice(0, range.n).map((path, at) => ({
@@ -469,6 +473,8 @@ test('lists can be searched, and the words of the page come last and are its own
       ],
     )
     assert.equal(await card(page, 'referrer').locator('em').count(), 2)
+    const campaigns = await card(page, 'campaign').locator('bdi').allTextContents()
+    assert.deepEqual(campaigns, ['“All others”', '“no campaign”', '“%E2%80%AEevil”'])
     const items = page.locator('[data-hits=threads]')
     await shows(items.locator('a bdi').last(), /^“\(other\)”$/)
     assert.equal(await items.locator('em').count(), 0)

@@ -21,6 +21,9 @@ const NOTHING = ['No value', 'the site gave none']
 const OTHERS = ['All others', 'values that are not listed one by one']
 /** @type {readonly [string, string]} */
 const INSIDE = ['Inside the site', 'clicks from one page of the site to another']
+const OWN = new Set(
+  [...Object.values(NO_VALUE), NOTHING, OTHERS, INSIDE].map(([words]) => words.toLowerCase()),
+)
 
 /**
  * The page's own words for what is no value of its own; `undefined`: it is one.
@@ -36,14 +39,15 @@ export function ownWords(dimension, value) {
 }
 
 /**
- * A value as text. One that does not begin as names do is in quotation marks.
+ * A value as text. One that does not begin as names do, or reads like the page's own words, is in
+ * quotation marks.
  *
  * @param {string} dimension
  * @param {string} value
  */
 export function label(dimension, value) {
   const text = readable(dimension, value)
-  return /^[\p{L}\p{N}/]/u.test(text) ? text : `“${text}”`
+  return /^[\p{L}\p{N}/]/u.test(text) && !OWN.has(text.toLowerCase()) ? text : `“${text}”`
 }
 
 /**
@@ -51,15 +55,19 @@ export function label(dimension, value) {
  * @param {string} value
  */
 function readable(dimension, value) {
-  if (dimension === 'page') return decoded(value)
-  if (dimension === 'country') return country(value)
-  return dimension === 'referrer' ? value.replace(/^www\./, '') : value
+  if (dimension === 'page') return visible(decoded(value))
+  const text = visible(value)
+  if (dimension === 'country') return country(text)
+  return dimension === 'referrer' ? text.replace(/^www\./, '') : text
 }
 
-/** `/日本語` for `/%E6%97%A5…`. What cannot be seen stays as it is. @param {string} path */
+/** Encodes what cannot be seen, such as marks that turn a text around. @param {string} text */
+const visible = (text) => text.replace(/(?! )[\p{C}\p{Z}]/gu, encodeURIComponent)
+
+/** `/日本語` for `/%E6%97%A5…`. @param {string} path */
 function decoded(path) {
   try {
-    return decodeURI(path).replace(/(?! )[\p{C}\p{Z}]/gu, encodeURIComponent)
+    return decodeURI(path)
   } catch {
     return path
   }
