@@ -23,6 +23,8 @@ const SYSTEM_USER = 'nobody'
  */
 const SETTINGS = {
   fsync: 'off',
+  // In the folder of the data, so that what a killed server leaves goes with it.
+  dynamic_shared_memory_type: 'mmap',
   full_page_writes: 'off',
   shared_buffers: '32MB',
   max_connections: '100',
