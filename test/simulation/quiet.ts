@@ -3,7 +3,7 @@ import { processOf } from '../simulated-world/simulated-process.js'
 import { rowsIn } from './records.js'
 import type { Run } from './run.js'
 import { flushMsOf } from './scenario.js'
-import { gridsOf, writersOf } from './schema.js'
+import { gridsOf, setSafeClock, writersOf } from './schema.js'
 import { truthOf } from './reports.js'
 import type { Site } from './site.js'
 
@@ -90,7 +90,12 @@ export async function checkQuiet(
  * have aged, although it goes on writing.
  */
 export async function checkLostIsDecided(run: Run): Promise<void> {
-  const { world, scenario } = run
+  const { world, scenario, sites } = run
+  // Where a name was entered while the clock was a month ahead, floors age once its safe clock has
+  // fallen, for 45 minutes.
+  for (const { database } of sites) {
+    if (database.enteredAhead) setSafeClock(database.look, database.clock.now)
+  }
   const writers = run.actors.filter(
     (actor) => actor.writes && actor.goesOn && truthOf(actor).unsettled.length > 0,
   )
