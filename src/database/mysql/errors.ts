@@ -35,6 +35,15 @@ export const CATEGORIES: Readonly<
 /** Errors of the client that do not pass by themselves: TLS that is not there or not trusted. */
 const CLIENT_USAGE = /^(HANDSHAKE_|ERR_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|AUTH_)/
 
+/**
+ * MariaDB's errors, by number and SQLSTATE, where MySQL uses the number for another error: mysql2
+ * has MySQL's names only.
+ */
+const MARIADB_NAMES: Readonly<Record<string, string>> = {
+  '4025 23000': 'ER_CONSTRAINT_FAILED',
+  '4151 HY000': 'ER_ACCOUNT_HAS_BEEN_LOCKED',
+}
+
 /** Errors whose quotes hold names of tables, columns, constraints, settings and users only. */
 const QUOTES_NAMES = new Set([
   'ER_NO_SUCH_TABLE',
@@ -140,9 +149,7 @@ export function mysqlError(error: unknown): DatabaseError {
     const category = CLIENT_USAGE.test(code ?? '') ? 'usage' : 'unreachable'
     return new DatabaseError(code ?? 'PROTOCOL_CONNECTION_LOST', category, message)
   }
-  // mysql2 has MySQL's names only, where this number is another error's.
-  const isCheck = errno === 4025 && sqlState === '23000'
-  const name = isCheck ? 'ER_CONSTRAINT_FAILED' : (code ?? `ER_${errno}`)
+  const name = MARIADB_NAMES[`${errno} ${sqlState}`] ?? code ?? `ER_${errno}`
   return new DatabaseError(
     name,
     categoryOf(errno, sqlState),

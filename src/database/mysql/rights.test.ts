@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { createActivity } from '../../activity/site-activity.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
+import { mysql } from './mysql.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 const NEEDED = 'SELECT, INSERT, UPDATE, DELETE'
@@ -27,6 +28,20 @@ async function usersOf(...rights: string[]): Promise<string[]> {
     await administrator.end()
   }
 }
+
+test('the error of a locked user has its name', async () => {
+  const [user] = await usersOf(NEEDED)
+  const { username } = new URL(user!)
+  const administrator = await createConnection(await sharedMysqlUrl())
+  await administrator.query(`ALTER USER '${username}'@'%' ACCOUNT LOCK`)
+  await administrator.end()
+  const database = mysql(user!)
+  await assert.rejects(database.query('SELECT 1'), {
+    code: 'ER_ACCOUNT_HAS_BEEN_LOCKED',
+    category: 'usage',
+  })
+  await database.close()
+})
 
 test('processes need four rights, migrate() also CREATE, and the error says so', async () => {
   const [process, migrator] = await usersOf(NEEDED, `${NEEDED}, CREATE`)
