@@ -66,6 +66,20 @@ describe('with authorize', () => {
     })
   }
 
+  test('the log says each kind of failure', async () => {
+    const answers = ['anna', secret, 'anna', secret]
+    const { log, verdictOn } = atGate(() => {
+      const answer = answers.shift()
+      if (answer instanceof Error) throw answer
+      return answer
+    })
+    while (answers.length > 0) await verdictOn(request())
+    assert.deepEqual(
+      log.lines.map((line) => /(?:returned|threw) \w+ \w+/.exec(line)?.[0]),
+      ['returned a string', 'threw an error'],
+    )
+  })
+
   test('one that does not answer within ten seconds refuses', async () => {
     const { log, clock, verdictOn } = atGate(() => new Promise(() => undefined))
     const verdict = verdictOn(request())

@@ -24,11 +24,12 @@ export function gate(
   logger: BurstLogger,
   clock: Clock,
 ): (req: Request) => Promise<Verdict> {
-  const refuse = (what: string): Verdict => {
+  const refuse = (how: 'threw' | 'returned', what: string): Verdict => {
     // Never the error's message or the value: they might identify someone.
     logger.warn(
-      'authorize',
-      `wide-cache: the function given as "authorize" ${what}; the dashboard answers with 403`,
+      `authorize ${how}`,
+      `wide-cache: the function given as "authorize" ${how} ${what}; the dashboard answers ` +
+        'with 403',
     )
     return 'refused'
   }
@@ -49,10 +50,12 @@ export function gate(
       const asked: unknown = await answerWithin(clock, TIMEOUT_MS, async () => authorize(req))
       answer = asked
     } catch (error) {
-      return refuse(`threw ${describe(error)}`)
+      return refuse('threw', describe(error))
     }
     if (answer === 'figures') return answer
-    if (typeof answer !== 'boolean') return refuse(`returned ${describe(answer)}, not a boolean`)
+    if (typeof answer !== 'boolean') {
+      return refuse('returned', `${describe(answer)}, not a boolean`)
+    }
     return answer ? 'allowed' : 'refused'
   }
 }
