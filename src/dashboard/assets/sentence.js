@@ -13,12 +13,14 @@ export function sentence(operation) {
       return
     }
     const { today } = overview.figures
+    const { outstanding = 0 } = ledger
     const counts = ['quarantined', 'dropped', 'lost', 'owed'].map((key) => ledger[key] ?? 0)
     const missing = counts.reduce((sum, count) => sum + count, 0)
     const checked = Math.max(0, Date.parse(time) - Date.parse(overview.asOf)) / 1_000
     summary.textContent =
-      `${missing === 0 && today > 1 ? 'All ' : ''}${counted(today, 'view')} of today ` +
-      `${today === 1 ? 'is' : 'are'} in the database. ` +
+      `${missing + outstanding === 0 && today > 1 ? 'All ' : ''}${counted(today, 'view')} of ` +
+      `today ${today === 1 ? 'is' : 'are'} in the database` +
+      (outstanding === 0 ? '. ' : `, and ${counted(outstanding, 'more row')} on the way. `) +
       (missing === 0 ? '' : `Of all time, ${counted(missing, 'row')} did not come there. `) +
       `Checked ${about(checked)} ago.`
   }
