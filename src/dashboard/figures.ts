@@ -1,6 +1,7 @@
 /** The figures of a span: what the page shows of it, each beside that of the period before. */
 import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
+import { type Compared, comparison, type Counts } from './compared.js'
 import type { DashboardSource, Dated, Range, Ranked, Sums } from './source.js'
 import { before, type Span } from './span.js'
 
@@ -21,11 +22,7 @@ export interface List {
   readonly top: Dated<readonly Listed[]> | null
 }
 
-/** A value, and its page views of the hours that are over, in both periods. Without: not known. */
-export interface Listed extends Ranked {
-  readonly over?: number
-  readonly before?: number
-}
+export interface Listed extends Ranked, Compared {}
 
 export const OTHER = '(other)'
 /** Of `referrerHost()`: visits from the site's own pages. */
@@ -76,34 +73,27 @@ export async function list(
   { dimension, n, now }: { readonly dimension: string; readonly n: number; readonly now: number },
   read: Read,
 ): Promise<List> {
-  const { from, to } = span
-  // An hour that has begun would be compared with a whole one.
-  const end = Math.max(from, Math.min(to, Math.floor(now / HOUR_MS) * HOUR_MS))
-  const values = (range: Range, n = MAX_VALUES) =>
-    range.from < range.to ? read('top', () => source.top(dimension, { ...range, n })) : null
-  const [top, over, earlier] = await Promise.all([
-    values({ from, to }, Math.min(MAX_VALUES, n + WITHOUT_NAME)),
-    end < to ? values({ from, to: end }) : undefined,
-    values(before(span, end)),
+  const values = (range: Range, n: number) =>
+    read('top', () => source.top(dimension, { ...range, n }))
+  const [top, compared] = await Promise.all([
+    values({ from: span.from, to: span.to }, Math.min(MAX_VALUES, n + WITHOUT_NAME)),
+    comparison<string | null>(span, { now, unitMs: HOUR_MS }, async (range) =>
+      viewsIn(await values(range, MAX_VALUES)),
+    ),
   ])
   if (!top) return { dimension, top }
-  const [isOver, wasBefore] = [over && viewsIn(over.figures), viewsIn(earlier?.figures)]
-  const figures = top.figures.map((one): Listed => {
-    const sooner = wasBefore(one.value)
-    const later = over === undefined ? one.pageViews : isOver?.(one.value)
-    const isKnown = later !== undefined && sooner !== undefined
-    return { ...one, ...(isKnown && { over: later, before: sooner }) }
-  })
+  const figures = top.figures.map((one): Listed => ({
+    ...one,
+    ...compared(one.value, one.pageViews),
+  }))
   const named = figures.filter(({ value }) => hasName(dimension, value))
   const others = figures.filter((one) => !named.includes(one))
-  return { dimension, top: upTo(to, { ...top, figures: [...named.slice(0, n), ...others] }) }
+  return { dimension, top: upTo(span.to, { ...top, figures: [...named.slice(0, n), ...others] }) }
 }
 
-/** Views of a value: one that is not listed has none, unless it may be among the others. */
-function viewsIn(figures?: readonly Ranked[]): (value: string | null) => number | undefined {
-  const views = new Map(figures?.map(({ value, pageViews }) => [value, pageViews]))
-  const rest = figures && !views.has(OTHER) && views.size < MAX_VALUES ? 0 : undefined
-  return (value) => views.get(value) ?? rest
+function viewsIn(top: Dated<readonly Ranked[]> | null): Counts<string | null> | null {
+  const listed = new Map(top?.figures.map(({ value, pageViews }) => [value, pageViews]))
+  return top && { listed, isWhole: !listed.has(OTHER) && listed.size < MAX_VALUES }
 }
 
 function hasName(dimension: string, value: string | null): boolean {

@@ -1,9 +1,10 @@
 /** The most viewed items of hits in a span, each beside its hits in the period before. */
 import { DAY_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
+import { type Compared, comparison } from './compared.js'
 import type { Read } from './figures.js'
-import type { DashboardHits } from './source.js'
-import { before, type Span } from './span.js'
+import type { DashboardHits, Range } from './source.js'
+import type { Span } from './span.js'
 
 export interface HitsList {
   readonly name: string
@@ -14,12 +15,9 @@ export interface HitsList {
   readonly total: number | null
 }
 
-export interface HitsItem {
+export interface HitsItem extends Compared {
   readonly item: string
   readonly hits: number
-  /** Those of the days that are over, and of the same days before. Without: not known. */
-  readonly over?: number
-  readonly before?: number
 }
 
 /** The `n` items with the most hits. Hits are kept by the day, so that only whole days compare. */
@@ -29,36 +27,20 @@ export async function hitsList(
   { n, now }: { readonly n: number; readonly now: number },
   read: Read,
 ): Promise<HitsList> {
-  const { from, to } = span
-  const end = Math.max(from, Math.min(to, Math.floor(now / DAY_MS) * DAY_MS))
-  const top = (range: { from: number; to: number }) =>
-    range.from < range.to ? read('hits', () => one.top(MAX_VALUES, range)) : null
-  const [items, over, earlier] = await Promise.all([
-    top({ from, to }),
-    end < to ? top({ from, to: end }) : undefined,
-    top(before(span, end)),
+  const top = (range: Range) => read('hits', () => one.top(MAX_VALUES, range))
+  const [items, compared] = await Promise.all([
+    top({ from: span.from, to: span.to }),
+    comparison<string>(span, { now, unitMs: DAY_MS }, async (range) => {
+      const items = await top(range)
+      return items && { listed: new Map(items), isWhole: items.length < MAX_VALUES }
+    }),
   ])
-  const [isOver, wasBefore] = [counts(over === undefined ? items : over), counts(earlier)]
   return {
     name: one.name,
-    asOf: new Date(Math.min(now, to)).toISOString(),
+    asOf: new Date(Math.min(now, span.to)).toISOString(),
     items:
-      items &&
-      items.slice(0, n).map(([item, hits]) => {
-        const [later, sooner] = [isOver(item), wasBefore(item)]
-        const isKnown = later !== undefined && sooner !== undefined
-        return { item, hits, ...(isKnown && { over: later, before: sooner }) }
-      }),
+      items && items.slice(0, n).map(([item, hits]) => ({ item, hits, ...compared(item, hits) })),
     total:
       items && items.length < MAX_VALUES ? items.reduce((sum, [, hits]) => sum + hits, 0) : null,
   }
-}
-
-/** The hits of an item; `undefined` where it may be one of those that are not listed. */
-function counts(
-  items: readonly (readonly [item: string, hits: number])[] | null,
-): (item: string) => number | undefined {
-  const listed = new Map(items)
-  const rest = items && items.length < MAX_VALUES ? 0 : undefined
-  return (item) => listed.get(item) ?? rest
 }
