@@ -191,27 +191,32 @@ describe("the cache's work", () => {
   const layer = {
     frames: 60,
     frameBytes: 2_612,
-    rowsPerFrame: 51,
     writers: 1,
     width: 15,
     keyBytes: 42,
   }
 
-  it('counts an append and a get a frame, two for a new cell, a get a column, prefixes', () => {
-    for (const [frames, ofWriter] of [
-      [60, 1],
-      [500, 2],
+  it('counts an append and a get a frame, two for a new cell, a get a column, marks, looks', () => {
+    for (const [writers, some] of [
+      [1, 1],
+      [8, 7.99],
     ] as const) {
-      const { operations, cells, prefixes } = cacheWorkOf({ ...layer, frames, width: 1 })
-      assert.deepEqual(
-        { operations, cells, prefixes },
-        { operations: 2 * frames + 1 + 1 + 1 + ofWriter + 1, cells: 1, prefixes: ofWriter },
-      )
+      const { operations, cells, looks } = cacheWorkOf({ ...layer, writers, width: 1 })
+      // A collector comes 1.5 s after it may, on the average.
+      assert.ok(Math.abs(looks - some * 2.5) < 0.03, `${looks}`)
+      assert.equal(cells, 1)
+      assert.equal(operations, 2 * layer.frames + 1 + 1 + 1 + 2 + looks)
     }
   })
 
-  it('of a layer without frames is a get a column, and the watermark', () => {
-    assert.equal(cacheWorkOf({ ...layer, frames: 0 }).operations, 16)
+  it('has a hint that names each writer, read by each', () => {
+    const bytesOf = (writers: number) => cacheWorkOf({ ...layer, frames: 1e6, writers }).bytes
+    const twice = (bytesOf(1_000) - bytesOf(1)) / (bytesOf(500) - bytesOf(1))
+    assert.ok(twice > 3.9 && twice < 4.1, `${twice}`)
+  })
+
+  it('of a layer without frames is a get a column, the watermark and the hint', () => {
+    assert.equal(cacheWorkOf({ ...layer, frames: 0 }).operations, 17)
   })
 
   it('carries each byte in and out once, and that of a new cell twice in', () => {

@@ -140,7 +140,6 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
   const layer = {
     frames: (frames * layerSeconds) / grids,
     frameBytes: frame.bytes,
-    rowsPerFrame: frame.rowsPerFrame,
     writers: processes / grids,
     keyBytes: 42,
   }

@@ -168,7 +168,6 @@ function calculate(
   const began = outcome.began + GRID.flushSeconds * 1000
   const rowsPerFrame = visits / collector.frames
   const layer = {
-    rowsPerFrame,
     frameBytes: LIMITS.frameHeaderBytes + rowsPerFrame * metrics.ROW_BYTES,
     writers,
     width,

@@ -23,8 +23,9 @@ export const LIMITS = {
   frameBytes: 64 * 1024,
   frameHeaderBytes: 62,
   frameOverheadBytes: 512,
-  batchRows: 20_000,
-  batchFrames: 2_000,
+  hintHeaderBytes: 12,
+  hintWriterBytes: 22,
+  hintWriters: 1_000,
   width: 1_000,
   servers: 100,
   confirmEverySeconds: 10,
@@ -99,31 +100,28 @@ export interface CacheWork {
   /** Bytes that appends copy: a cell of final size S, on its way there, S/2 a frame. */
   readonly copiedBytes: number
   readonly cells: number
-  readonly prefixes: number
+  /** Times that writers read the hint. */
+  readonly looks: number
 }
 
 /**
  * Returns the work of one layer. Each frame is an `append`; if the cell is new, it finds none, and
  * an `add` sends the frame again. Then its writer reads the watermark. The collector asks for all
- * cells, deletes those that are, and publishes the watermark, and in each batch the prefix of each
- * writer in it. Batches are cut from frames that are in the order of their writers, so a writer is
- * in one batch, or in two where it is cut. `keyBytes`: of a cell's key.
+ * cells, deletes those that are, and publishes the watermark, and a hint that names all writers.
+ * From the moment at which a layer may be drained its writers read the hint each second, until it
+ * tells of the layer: a collector comes half a period later, on the average. `keyBytes`: of a
+ * cell's key.
  */
 export function cacheWorkOf(layer: {
   frames: number
   frameBytes: number
-  rowsPerFrame: number
   writers: number
   width: number
   keyBytes: number
 }): CacheWork {
   const { frames, frameBytes, width, keyBytes } = layer
   const cells = hit(width, frames)
-  const inBatch = Math.min(
-    LIMITS.batchFrames,
-    Math.max(1, Math.floor(LIMITS.batchRows / layer.rowsPerFrame)),
-  )
-  const prefixes = hit(layer.writers, frames) + Math.floor(frames / inBatch)
+  const looks = hit(layer.writers, frames) * (1 + GRID.periodSeconds / 2 / LIMITS.tickSeconds)
   const HEADER = 24
   const appends = frames * (HEADER + keyBytes + frameBytes + HEADER) + cells * 'Not stored.'.length
   const adds = cells * (HEADER + 8 + keyBytes + frameBytes + HEADER)
@@ -133,14 +131,17 @@ export function cacheWorkOf(layer: {
     frames * frameBytes +
     (width - cells) * 'Not found'.length
   const deletes = cells * (HEADER + keyBytes + HEADER)
-  const sets = prefixes * (HEADER + 8 + keyBytes + 32 + HEADER)
+  const hint =
+    LIMITS.hintHeaderBytes + Math.min(layer.writers, LIMITS.hintWriters) * LIMITS.hintWriterBytes
+  const hints =
+    HEADER + 8 + keyBytes + hint + HEADER + looks * (HEADER + keyBytes + HEADER + 4 + hint)
   const watermark = (1 + frames) * (HEADER + keyBytes + HEADER + 8 + '1234567890'.length)
   return {
-    operations: frames + cells + frames + width + cells + prefixes + 1,
-    bytes: appends + adds + gets + deletes + sets + watermark,
+    operations: frames + cells + frames + width + cells + 2 + looks,
+    bytes: appends + adds + gets + deletes + watermark + hints,
     copiedBytes: (frames * ((frames / width) * frameBytes)) / 2,
     cells,
-    prefixes,
+    looks,
   }
 }
 
