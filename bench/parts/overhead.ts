@@ -183,8 +183,8 @@ function claimThroughput({ claim, samples }: Bench): void {
 }
 
 /**
- * Noise is how far two sites differ that are well, either from the other: the same program, servers
- * and moments.
+ * Noise is how far two healthy sites differ, either from the other: the same program, servers and
+ * moments.
  */
 function claimCalm({ claim, samples }: Bench, setting: string): void {
   const noise = samples.ratio(REPEATED.label, WELL.label, setting, P99)
@@ -192,8 +192,8 @@ function claimCalm({ claim, samples }: Bench, setting: string): void {
   for (const { label } of DOWN) {
     const ratio = samples.ratio(label, WELL.label, setting, P99)
     claim(
-      `${setting}, ${label.slice(4)}: p99 is ${withSpread(ratio)} of that of a site that is ` +
-        `well, within the noise (a second one that is well has ${withSpread(noise)})`,
+      `${setting}, ${label.slice(4)}: p99 is ${withSpread(ratio)} of that of a healthy site, ` +
+        `within the noise (a second healthy one has ${withSpread(noise)})`,
       ratio.median <= most,
     )
   }
