@@ -1,8 +1,9 @@
 /**
  * What a day was when it closed, and what differs since then: its figures, those of each hour, and
- * two sums over the values of each dimension. One is of their page views. The other is of page
- * views times a number that SQL makes of the value, so that views moved from one value to another
- * change it, unless both values happen to have the same number.
+ * three sums over the values of each dimension. One is of their page views. Two are of page views
+ * times a number that SQL makes of the value: over the values by the day, and over those by the
+ * hour. Views moved from one value to another change them, unless both values happen to have the
+ * same number.
  *
  * None of it changes but by the removal of a value, whose transaction enters it here too, and by
  * that of hours that are too old, which the books note first.
