@@ -83,7 +83,7 @@ export function testServerFaults({ name, start, open, strays }: Adapter): void {
         })
       }))
 
-    test('is tried once a second, by one request', (t) =>
+    test('is tried once a second, by one request, and after a rest by all', (t) =>
       behindProxy(SHORT, async (cache, proxy) => {
         await cache.get('probe')
         const time = stoppedTime(t)
@@ -114,6 +114,12 @@ export function testServerFaults({ name, start, open, strays }: Adapter): void {
           await fail(asked)
           assert.equal(proxy.connections - before, probes)
         }
+        // Nobody has asked for long, so nobody knows.
+        time.pass(PROBE_MS + 5_000)
+        const asked = ask()
+        assert.deepEqual(await Promise.all(asked.map(atOnce)), ['waits', 'waits', 'waits'])
+        await fail(asked)
+        for (const refused of ask()) assert.equal(await atOnce(refused), proxy.address)
       }))
 
     test('that nobody listens on is unreachable, and found when it starts', async () => {

@@ -24,7 +24,8 @@ export interface LinkOwner {
  * One cache server, which may go down and come back. A request waits for its answer no longer than
  * `timeoutMs`, or twice that when it has to connect first. Once the server is known to be down,
  * requests fail at once. Only one probe at a time, at most one each {@link PROBE_MS}, finds out
- * whether it is back. The requests that wait are bounded in number and in bytes.
+ * whether it is back. After {@link FORGET_MS} without a request that could have been the probe it
+ * counts as up again. The requests that wait are bounded in number and in bytes.
  */
 export class CacheServer<L extends ServerLink> {
   readonly name: string
@@ -66,6 +67,8 @@ export class CacheServer<L extends ServerLink> {
           `is down; it is retried every ${PROBE_MS} ms: start it, or check the network`,
         )
       }
+      // A process that has rested does not know, and its first requests are several at once.
+      this.#down = now < this.#askAgainAt + FORGET_MS
       // This request is the probe; the time it may take must be over before the next.
       this.#askAgainAt = now + Math.max(PROBE_MS, 2 * this.#timeoutMs)
     }
@@ -112,6 +115,9 @@ export class CacheServer<L extends ServerLink> {
 
 /** Shortest time between two probes of a server that is down. */
 const PROBE_MS = 1000
+
+/** Time without a probe after which a server is no longer known to be down. */
+const FORGET_MS = 5_000
 
 /** Requests that wait for one server's answer. */
 const MAX_REQUESTS_IN_FLIGHT = 8192
