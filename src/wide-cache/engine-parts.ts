@@ -130,6 +130,7 @@ export function engineParts<Row>(
       watch,
       clock,
       cellTtlSeconds,
+      periodSeconds,
       codec,
       commit,
     }),

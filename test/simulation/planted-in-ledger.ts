@@ -228,6 +228,17 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     seed: 36,
   },
   {
+    name: 'a floor ages by what the safe clock gains for the time before it was seen',
+    file: 'ledger/safe-clock.ts',
+    find: 'settings.cellTtlSeconds * 1000 + longestMs(settings)',
+    replace: 'settings.cellTtlSeconds * 1000',
+    told: anyOf(
+      /is not settled|let go as confirmed|have not come to SQL/,
+      /more is lost|more is missing/,
+    ),
+    seed: 328,
+  },
+  {
     name: 'rows count as lost by a clock that is ahead',
     file: 'ledger/writer-entries.ts',
     find: 'entry.compact(agedMs)',

@@ -21,8 +21,9 @@ const PATIENCE_MS = 75_000
  */
 const BUSY_EVERY_MS = 12_000
 
-/** A floor has aged after so many cell TTLs. */
+/** A floor has aged after so many cell TTLs and seconds. */
 const AGED_TTLS = 4
+const AGED_SECONDS = 480
 
 /** Rows that were committed directly although a server would have taken them. */
 const MAX_NEEDLESS = 0
@@ -109,10 +110,11 @@ export async function checkLostIsDecided(run: Run): Promise<void> {
   // What was recorded last may lie where no collector looks for it yet: a clock may be ahead.
   if (losers.length === 0) return world.pass((scenario.confirmSeconds + 15) * 1000)
   const before = new Map(losers.map((actor) => [actor, lostOf(actor)]))
+  const agedSeconds = AGED_TTLS * scenario.cellTtlSeconds + AGED_SECONDS
   // The floor rises over them once the writer has brought to SQL, by itself, what it still held
   // before them.
   for (
-    let left = (scenario.confirmSeconds + 2 * AGED_TTLS * scenario.cellTtlSeconds + 300) * 1000;
+    let left = 1000 * (scenario.confirmSeconds + 2 * agedSeconds + 300);
     left > 0;
     left -= BUSY_EVERY_MS
   ) {

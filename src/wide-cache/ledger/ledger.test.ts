@@ -22,6 +22,7 @@ import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.
 import { wrapped, wrappedDatabase } from '../../../test/servers/wrapped.js'
 
 const TTL_SECONDS = 100
+const PERIOD_SECONDS = 3
 interface Bench {
   readonly database: Database
   readonly ledger: Ledger<string>
@@ -73,6 +74,7 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
     record,
     watch,
     cellTtlSeconds: TTL_SECONDS,
+    periodSeconds: PERIOD_SECONDS,
     codec: jsonCodec<string>(),
     async commit(rows: string[], tx: Transaction) {
       if (rows.some((row) => row.startsWith('throws'))) throw new Error('commit does not like it')
@@ -148,8 +150,8 @@ for (const [where, open] of databases) {
   })
 
   ledgerTest(
-    'what is missing is outstanding, until a floor above it has aged by four cell TTLs: then ' +
-      'it is lost, exactly',
+    'what is missing is outstanding, until a floor above it has aged by four cell TTLs and ' +
+      'eight minutes: then it is lost, exactly',
     async (b) => {
       const sender = new Sender()
       sender.frame(0)
@@ -159,7 +161,7 @@ for (const [where, open] of databases) {
       const pass = (ms: number) =>
         b.database.query('UPDATE wide_cache_names SET safe_at = safe_at + ?', [ms])
       // So that it never passes the database's clock.
-      await pass(-5 * TTL_SECONDS * 1000)
+      await pass(-10 * TTL_SECONDS * 1000)
       await b.ledger.commit([sender.frame(0)])
       await b.ledger.commit([sender.frame(3)])
       assert.deepEqual(await b.report(), {
@@ -172,7 +174,7 @@ for (const [where, open] of databases) {
         owed: 0,
         lost: 0,
       })
-      await pass(4 * TTL_SECONDS * 1000)
+      await pass((4 * TTL_SECONDS + 8 * 60) * 1000)
       await b.ledger.commit([sender.frame(3)])
       assert.equal((await b.report()).lost, 0)
       await pass(1)

@@ -6,7 +6,7 @@ import type { Codec } from '../../support/codec.js'
 import type { Frame } from '../frame.js'
 import type { GridRecord, Raise } from './grid-record.js'
 import { keepRefused } from './quarantine.js'
-import { SAFE_PACE } from './safe-clock.js'
+import { gainedWhileCellLives } from './safe-clock.js'
 import { type Commit, commitRows, decodeRows } from './rows.js'
 import {
   lockEntries,
@@ -87,7 +87,8 @@ export class Ledger<Row> {
   readonly #database: Database
   readonly #record: GridRecord
   readonly #watch: ClockWatch
-  readonly #cellTtlSeconds: number
+  /** Age of a floor below which nothing can come any more. */
+  readonly #agedMs: number
   readonly #codec: Codec<Row>
   readonly #clock: Clock
   readonly #commit: Commit<Row>
@@ -104,6 +105,7 @@ export class Ledger<Row> {
     record: GridRecord
     watch: ClockWatch
     cellTtlSeconds: number
+    periodSeconds: number
     codec: Codec<Row>
     clock: Clock
     commit: Commit<Row>
@@ -112,7 +114,7 @@ export class Ledger<Row> {
     this.name = parts.name
     this.#record = parts.record
     this.#watch = parts.watch
-    this.#cellTtlSeconds = parts.cellTtlSeconds
+    this.#agedMs = gainedWhileCellLives(parts)
     this.#codec = parts.codec
     this.#clock = parts.clock
     this.#commit = parts.commit
@@ -157,8 +159,6 @@ export class Ledger<Row> {
     store: (tx: Transaction, fresh: readonly Frame[], at: Times) => Promise<void>,
   ): Promise<Settled> {
     if (this.#stopped) throw this.#stopped
-    // So long that a cell TTL has passed, however quickly the safe clock has made up for a rest.
-    const agedMs = SAFE_PACE * this.#cellTtlSeconds * 1000
     try {
       return await this.#database.transaction(async (tx) => {
         const now = await this.#watch.now(tx)
@@ -166,7 +166,7 @@ export class Ledger<Row> {
         const fresh = takeFresh(frames, entries, settledHere)
         const seenAt = seenAtOf(entries, now)
         await store(tx, fresh, { now, seenAt })
-        await writeEntries(tx, this.name, entries, outcome, { now, seenAt, agedMs })
+        await writeEntries(tx, this.name, entries, outcome, { now, seenAt, agedMs: this.#agedMs })
         // The transaction may have waited for locks since `now`.
         if (raise) await this.#record.raise(tx, raise, await this.#watch.recent(tx))
         return settledOf(entries, outcome)

@@ -45,8 +45,7 @@ export class SafeClock {
 
   constructor(parts: SafeClockParts) {
     this.#parts = parts
-    const { periodSeconds } = parts.settings
-    this.#longestMs = Math.max(COUNTED_MS, COUNTED_RUNS * periodSeconds * 1000)
+    this.#longestMs = longestMs(parts.settings)
   }
 
   /**
@@ -90,6 +89,22 @@ export class SafeClock {
         `which is made up in ${hours(ms / (SAFE_PACE - 1))} h`,
     )
   }
+}
+
+/**
+ * Returns the most milliseconds that the safe clock gains in the lifetime of a cell, with those
+ * that it gains at its next look for the time before.
+ */
+export function gainedWhileCellLives(settings: {
+  readonly cellTtlSeconds: number
+  readonly periodSeconds: number
+}): number {
+  return SAFE_PACE * (settings.cellTtlSeconds * 1000 + longestMs(settings))
+}
+
+/** Returns the longest time that counts between two looks of a collector. */
+function longestMs({ periodSeconds }: { readonly periodSeconds: number }): number {
+  return Math.max(COUNTED_MS, COUNTED_RUNS * periodSeconds * 1000)
 }
 
 /** The time that a safe clock at `at` reaches within `ms`. */
