@@ -1,8 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Cache, CacheError } from '../cache/cache.js'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { systemEnvironment } from '../support/environment.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
-import { ManualClock } from '../support/manual-clock.fixture.js'
+import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
+import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { Completeness } from './completeness.js'
+import { openRows } from './row-recorder.fixture.js'
 
 const NOW = 1_700_000_000_000
 
@@ -33,4 +39,62 @@ test('rows recorded while SQL is asked are not claimed to be there', async () =>
     writeProof: { keep: () => assert.fail('figures are young') },
   })
   assert.equal((await completeness.read()).asOf, NOW)
+})
+
+/** A shared cache that answers like `current()`, or rejects while there is none. */
+function mortal(current: () => Cache | undefined, initial: Cache): Cache {
+  return new Proxy(initial, {
+    get(target, property) {
+      if (property === 'scope') return 'shared'
+      const value: unknown = Reflect.get(target, property)
+      if (typeof value !== 'function') return value
+      return async (...args: unknown[]): Promise<unknown> => {
+        const cache = current()
+        if (!cache) throw new CacheError('CACHE_UNREACHABLE', 'dead')
+        return Reflect.apply(value, cache, args)
+      }
+    },
+  })
+}
+
+test('figures do not go back when the cache dies with what it holds', async () => {
+  const clock = new ManualClock(NOW)
+  const living = memory({ now: clock.now })
+  let cache: Cache | undefined = living
+  const real = sqlite(':memory:')
+  const clocked = { now: async () => clock.now() }
+  const wide = openRows<unknown, number>(
+    {
+      name: 'steady',
+      cache: mortal(() => cache, living),
+      database: wrappedDatabase(real, clocked, () => clocked),
+      collect: false,
+      logger: SILENT,
+      commit: async () => {},
+      read: async (_, { asOf }) => (asOf - NOW) / 1_000,
+      readTtlSeconds: 1,
+    },
+    { ...systemEnvironment, clock },
+  )
+  const told: number[] = []
+  for (let halves = 0; halves < 80; halves++) {
+    if (halves === 50) cache = undefined
+    if (halves === 60) cache = memory({ now: clock.now })
+    wide.append('row')
+    await clock.advance(500)
+    // Answers come from another thread.
+    for (let answers = 0; answers < 10; answers++) {
+      await real.query('SELECT 1')
+      await flushPromises()
+    }
+    if (halves % 6 === 1) await wide.drain().catch(() => undefined)
+    if (halves % 2 === 1) told.push(await wide.read())
+  }
+  assert.deepEqual(
+    told,
+    told.toSorted((a, b) => a - b),
+  )
+  assert(told.at(-1)! > 30, told.join(' '))
+  await wide.close()
+  await real.close()
 })

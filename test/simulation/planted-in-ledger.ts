@@ -328,10 +328,18 @@ export const IN_LEDGER: readonly PlantedBug[] = [
   },
   {
     name: 'a frame tells of its own first row, not of the oldest one held',
-    file: 'writer/numbering.ts',
+    file: 'writer/outbox.ts',
     find: 'floorAt: Math.min(oldest?.openedAt ?? openedAt, openedAt)',
     replace: 'floorAt: openedAt',
     told: /is told that all is in SQL/,
+    seed: 2,
+  },
+  {
+    name: 'a frame that is committed directly tells of no older one that is held',
+    file: 'writer/direct-commit.ts',
+    find: '...this.#outbox.floorFor(frame)',
+    replace: 'floor: frame.sequence, floorIssued: frame.issued, floorAt: frame.openedAt',
+    told: /is told that all is in SQL|let go as confirmed|committed twice/,
     seed: 2,
   },
   {

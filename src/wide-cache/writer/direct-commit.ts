@@ -156,7 +156,9 @@ export class DirectCommit {
       frames.filter((frame) => this.#outbox.has(frame)),
       this.#parts.settings.maxCommitRows,
     )) {
-      const { prefixes } = await settle(this.#parts.ledger, batch, this.#parts.logger)
+      // Since a frame was numbered, older ones may have been confirmed.
+      const now = batch.map((frame) => ({ ...frame, ...this.#outbox.floorFor(frame) }))
+      const { prefixes } = await settle(this.#parts.ledger, now, this.#parts.logger)
       this.#commits++
       for (const { rowCount } of batch) this.#rows += rowCount
       for (const frame of batch) {

@@ -2,6 +2,7 @@ import type { Database } from '../../database/database.js'
 import type { Environment } from '../../support/environment.js'
 import type { FrameHeader } from '../frame.js'
 import type { Totals } from '../ledger/ledger.js'
+import type { Outbox } from './outbox.js'
 
 /**
  * Time without a frame after which a writer is at rest, and takes a new id for the next frame: the
@@ -72,26 +73,20 @@ export class Numbering {
   }
 
   /**
-   * Returns the header of the next frame. `openedAt`: the time of its first row. `oldest`: the
-   * oldest frame that the writer holds.
+   * Returns the header of the next frame. `openedAt`: the time of its first row. `outbox`: the
+   * frames that the writer holds.
    */
-  next(
-    rowCount: number,
-    openedAt: number,
-    oldest: (Pick<FrameHeader, 'sequence' | 'issued'> & { openedAt: number }) | undefined,
-  ): FrameHeader {
-    this.#renew(oldest !== undefined)
+  next(rowCount: number, openedAt: number, outbox: Pick<Outbox, 'size' | 'floorFor'>): FrameHeader {
+    this.#renew(outbox.size > 0)
     void this.id
     // Early: before that no frame can be placed. The log is the caller's.
     if (this.#sequence === 0) this.#parts.database.migrate().catch(() => undefined)
+    const [sequence, issued] = [this.#sequence, this.#issued]
     const header = {
       writer: this.#idHex,
-      sequence: this.#sequence,
-      issued: this.#issued,
-      floor: oldest?.sequence ?? this.#sequence,
-      floorIssued: oldest?.issued ?? this.#issued,
-      // The clock may have gone back.
-      floorAt: Math.min(oldest?.openedAt ?? openedAt, openedAt),
+      sequence,
+      issued,
+      ...outbox.floorFor({ sequence, issued, openedAt }),
       dropped: this.#dropped,
       rowCount,
     }

@@ -1,4 +1,6 @@
-import type { Frame } from '../frame.js'
+import type { Frame, FrameHeader } from '../frame.js'
+
+type Floor = Pick<FrameHeader, 'floor' | 'floorIssued' | 'floorAt'>
 
 /** A frame its writer still holds. */
 export interface HeldFrame extends Frame {
@@ -45,6 +47,24 @@ export class Outbox {
   get oldest(): HeldFrame | undefined {
     for (const frame of this.#frames) return frame
     return undefined
+  }
+
+  /**
+   * Returns what the header of a frame says of the oldest frame held, or of the frame itself if
+   * none is held.
+   */
+  floorFor({
+    sequence,
+    issued,
+    openedAt,
+  }: Pick<HeldFrame, 'sequence' | 'issued' | 'openedAt'>): Floor {
+    const { oldest } = this
+    return {
+      floor: oldest?.sequence ?? sequence,
+      floorIssued: oldest?.issued ?? issued,
+      // The clock may have gone back.
+      floorAt: Math.min(oldest?.openedAt ?? openedAt, openedAt),
+    }
   }
 
   add(frame: HeldFrame): void {

@@ -141,12 +141,15 @@ export class Upkeep {
    * dropped rows.
    */
   async #commitDue(elapsed: number): Promise<void> {
-    const { numbering } = this.#parts
+    const { numbering, outbox } = this.#parts
     let due = this.#due(elapsed)
     const isLongAgo = elapsed - this.#askedAt >= CONFIRM_EVERY_MS
-    if (due.some((frame) => frame.layer !== undefined || this.#missing.has(frame) || isLongAgo)) {
-      // The collectors may have brought them there meanwhile. And where all frames are committed
-      // directly, which empties the outbox, nothing else tells of a new namespace.
+    const mayHaveCome = (frame: HeldFrame): boolean =>
+      frame.layer !== undefined || this.#missing.has(frame)
+    if (due.length > 0 && (isLongAgo || [...outbox.frames()].some(mayHaveCome))) {
+      // The collectors may have brought them there meanwhile, or older ones: then the commit would
+      // say that more is missing than is. And where all frames are committed directly, which
+      // empties the outbox, nothing else tells of a new namespace.
       await this.confirm()
       due = this.#due(elapsed)
     }

@@ -266,7 +266,7 @@ export class Writer<Row> {
   #closeFrame(): HeldFrame {
     this.#flushTimer?.cancel()
     this.#flushTimer = undefined
-    const header = this.#numbering.next(this.#open.rowCount, this.#openedAt, this.#outbox.oldest)
+    const header = this.#numbering.next(this.#open.rowCount, this.#openedAt, this.#outbox)
     const bytes = this.#open.take()
     sealFrame(bytes, header, this.#numbering.id, this.#parts.stamp)
     const frame: HeldFrame = {
