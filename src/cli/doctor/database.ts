@@ -18,7 +18,10 @@ const LEAST: Readonly<Record<string, readonly [number, number]>> = {
 /** Difference of two clocks from which on a warning is due, in ms: as in the log of a process. */
 const CLOCK_WARNING_MS = 3_000
 
-/** Past this nothing old is removed. */
+/**
+ * Difference from which on it is an error: days close, and old rows are removed, by the database's
+ * clock.
+ */
 const CLOCK_ERROR_MS = 600_000
 
 /** Names in a list; a message has no room for more. */
@@ -51,7 +54,13 @@ export async function checkClock(database: Database, clock: Clock): Promise<Find
   const text = `the clock of the database is ${offsetText(offset, 'this machine')}`
   const remedy = 'let NTP or chrony set the clocks of both machines'
   if (Math.abs(offset) >= CLOCK_ERROR_MS) {
-    return [error(`${text}; nothing old is removed until they agree`, remedy)]
+    return [
+      error(
+        `${text}; if the database's is the wrong one, days close and old rows are removed too ` +
+          'early or too late',
+        remedy,
+      ),
+    ]
   }
   if (Math.abs(offset) >= CLOCK_WARNING_MS) {
     return [
