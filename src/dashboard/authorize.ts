@@ -8,7 +8,7 @@ import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import { describe } from '../visitors/guard.js'
 import type { Authorize } from './options.js'
-import { answerWithin } from '../support/shared.js'
+import { answerWithin, TimedOutError } from '../support/shared.js'
 
 /**
  * `figures`: all but the operation. `not set up`: there is no `authorize`, and the request does not
@@ -24,7 +24,7 @@ export function gate(
   logger: BurstLogger,
   clock: Clock,
 ): (req: Request) => Promise<Verdict> {
-  const refuse = (how: 'threw' | 'returned', what: string): Verdict => {
+  const refuse = (how: 'threw' | 'returned' | 'did not answer', what: string): Verdict => {
     // Never the error's message or the value: they might identify someone.
     logger.warn(
       `authorize ${how}`,
@@ -50,6 +50,9 @@ export function gate(
       const asked: unknown = await answerWithin(clock, TIMEOUT_MS, async () => authorize(req))
       answer = asked
     } catch (error) {
+      if (error instanceof TimedOutError) {
+        return refuse('did not answer', `within ${TIMEOUT_MS / 1000} s`)
+      }
       return refuse('threw', describe(error))
     }
     if (answer === 'figures') return answer

@@ -11,7 +11,7 @@ export function answerWithin<T>(clock: Clock, ms: number, work: () => Promise<T>
 }
 
 /** No answer came in time. */
-class TimedOutError extends Error {
+export class TimedOutError extends Error {
   override readonly name = 'TimedOutError'
 
   constructor(ms: number) {
