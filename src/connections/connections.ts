@@ -2,7 +2,7 @@
  * The database and the cache of one object, from its creation to its `close()`. Every class opens,
  * owns, migrates and closes them here: what was opened from a URL, or by default, is closed with
  * the object; a database or cache that the user has made stays open. Objects with the same URL of a
- * MySQL server share its connections, which end with the last of them.
+ * MySQL or PostgreSQL server share its connections, which are closed with the last of them.
  */
 import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
@@ -92,7 +92,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
   }
 
   /**
-   * Waits for what is under way and for `more`, 5 s at most, and closes what was opened here. For
+   * Waits for `more`, and at most 5 s for what is under way. Then closes what was opened here. For
    * classes that have no `closeTimeoutMs`.
    */
   async finish(more?: Promise<unknown>): Promise<void> {

@@ -11,7 +11,7 @@ const CACHE_ERRORS = counter(
 const DATABASE_ERRORS = counter(
   'process_database_errors',
   '{error}',
-  'Statements and transactions of this process that failed.',
+  'Statements and transactions of this process that failed, except for conflicts and refused rows.',
 )
 const CONFLICTS = counter(
   'process_database_conflicts',

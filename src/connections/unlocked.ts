@@ -2,7 +2,7 @@ import { DatabaseError } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 
-/** Tries of one piece of work; with the waits between them a second and a half. */
+/** Tries of one piece of work. The waits between them take about a second in all. */
 const TRIES = 8
 
 /** Time after which it is not tried again: each try may wait for a lock. */

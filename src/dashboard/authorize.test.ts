@@ -85,7 +85,10 @@ describe('with authorize', () => {
     const verdict = verdictOn(request())
     await clock.advance(10_000)
     assert.equal(await verdict, 'refused')
-    assert.match(log.lines[0]!, /"authorize" did not answer within 10 s; the dashboard answers with 403/)
+    assert.match(
+      log.lines[0]!,
+      /"authorize" did not answer within 10 s; the dashboard answers with 403/,
+    )
   })
 })
 

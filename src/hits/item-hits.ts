@@ -53,8 +53,8 @@ import { hitsRouter, type HitsRouterOptions } from './router.js'
  * {@link WideCache} do, and there a viewer counts once per item and window of `repeatSeconds`,
  * whatever process saw them, and in whatever order.
  *
- * Limits: a hit that comes to SQL later than two days (or `cellTtlSeconds`, if longer) after its
- * window is not told from a repeat any more. A viewer is known by a salt of the UTC day, which is
+ * Limits: a view may be counted twice if it reaches SQL more than two days (or `cellTtlSeconds`, if
+ * longer) after its window. A viewer is known by a salt of the UTC day, which is
  * made of a secret in the database and a random part in the cache. A process that starts while one
  * of the two is away counts every hit until both are back. When the cache loses the random part, a
  * process that starts in the two minutes before another one puts it back may count viewers anew.

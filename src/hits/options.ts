@@ -62,7 +62,7 @@ export const GRID_NAME_START = 'hits.'
 export const DEFAULT_REPEAT_SECONDS = 1_800
 const MAX_REPEAT_SECONDS = 86_400
 
-/** Least delay at which a hit that comes to SQL is still told from a repeat. */
+/** Least time after a window in which SQL still recognizes repeats from it. */
 const MIN_KEEP_SECONDS = 2 * 86_400
 
 /**

@@ -31,7 +31,7 @@ export interface SequenceOptions {
    * counter. @default 100
    */
   block?: number | undefined
-  /** Receives warnings and errors. @default `console` */
+  /** Receives information, warnings and errors. @default `console` */
   logger?: Logger | undefined
 }
 

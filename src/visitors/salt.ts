@@ -28,7 +28,8 @@ export function saltOf(secret: Buffer, part: Buffer): Buffer {
  * processes share through the cache, and is kept nowhere. So neither the cache alone, nor the
  * database alone, tells who a visitor was. The first process draws the random part. When the cache
  * has lost it, the first process that notices puts it back; when it has another one, the cache's is
- * taken. At the end of the day the process forgets both, and two days later the cache has.
+ * taken. At the end of the day the process forgets the salt and the random part. The cache forgets
+ * the part at most two days later.
  *
  * Asks the database at creation. Asks the cache then, and every two minutes: of many processes one
  * soon notices that it is gone. Without a salt it asks every second.

@@ -100,7 +100,7 @@ export class Engine<Row> {
   /**
    * Returns the figures that `read` reads, from the cache if they are at most `readTtlSeconds` old,
    * and the last good ones while SQL is away. `key` tells them from other figures of the name.
-   * There are few keys, or old ones go out of use.
+   * 200 keys are remembered; beyond that, the least recently used one is forgotten.
    */
   read<Figures>(
     key: string,

@@ -65,7 +65,7 @@ export interface GridOptions {
   maxOutboxBytes?: number | undefined
   /** Milliseconds `close()` may take to write its rows to SQL, 100 to 600,000. @default 5000 */
   closeTimeoutMs?: number | undefined
-  /** Receives warnings and errors. @default `console` */
+  /** Receives information, warnings and errors. @default `console` */
   logger?: Logger | undefined
 }
 

@@ -143,7 +143,7 @@ export class GridDrain {
       if (this.#againFrom !== undefined && !stays) this.#againFrom = to + 1
       from = to + 1
       layers = this.#layersToRead(layers, read)
-      // It does not live for as long as a long drain takes.
+      // Again, because a long drain takes longer than a published watermark lives.
       if (from <= newest) await this.#publish(newest)
     }
     if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined

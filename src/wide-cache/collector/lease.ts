@@ -84,7 +84,10 @@ export class Lease {
     this.#lastRun = run
   }
 
-  /** Takes nothing as known any more, because a run has failed. */
+  /**
+   * Has the next {@link take} ask SQL, because a run has failed. If another process has held the
+   * lease, the looks go on as before.
+   */
   doubt(): void {
     if (!this.isOthers) this.#looks = 0
     this.#renewAt = undefined

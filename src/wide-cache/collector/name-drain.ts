@@ -23,8 +23,8 @@ export interface DrainOptions {
   /** Also commit the layers that are not old enough. */
   readonly all?: boolean | undefined
   /**
-   * The run follows others of the same lease: it takes the grids, and the database's clock, as
-   * known from them, and does not look at the marks. These are at most 10 s old, a look 20 s.
+   * The run follows others of the same lease. It uses the grids and the reading of the database's
+   * clock that these have left, at most 10 s old, and their look at the marks, at most 20 s old.
    */
   readonly steady?: boolean | undefined
 }

@@ -2,7 +2,7 @@ import type { Queryable } from '../../database/database.js'
 import { type Clock, DAY_MS, HOUR_MS } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
 
-/** Most seconds that the safe clock gains in a second. A week's rest is made up in two days. */
+/** Most seconds that the safe clock gains in a second. It makes up a week's rest in 56 h. */
 export const SAFE_PACE = 4
 
 /**

@@ -141,8 +141,8 @@ export class Operations {
   }
 
   /**
-   * Returns how the grids are collected, that of this process among them; a grid that no process
-   * has used for a day is left out.
+   * Returns how the grids are collected: the first five, those in shared caches first. Leaves out
+   * grids that no process has used for a day.
    *
    * @throws Error if SQL has never answered
    */

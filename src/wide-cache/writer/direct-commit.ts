@@ -8,7 +8,10 @@ import { frameBatches } from '../ledger/frame-batches.js'
 import { type FrameLedger, settle } from '../ledger/settle.js'
 import type { HeldFrame, Outbox } from './outbox.js'
 
-/** First and longest wait after attempts that fail. The wait doubles from one to the other. */
+/**
+ * First and longest wait after attempts that fail. The wait doubles from one to the other. Each is
+ * up to a half shorter or longer, at random, so that processes do not retry all at once.
+ */
 const BACKOFF_FIRST_MS = 1_000
 const BACKOFF_LAST_MS = 30_000
 
