@@ -33,9 +33,9 @@ export interface Reading<Figures> {
 
 /** A reading that this process remembers. Times are by `clock.elapsed()`. */
 interface Memo<Figures> extends Reading<Figures> {
-  /** Moment at which it came. */
+  /** Moment at which this process got it. */
   readonly since: number
-  /** Moment until which nobody is asked for a newer one. */
+  /** Moment until which neither SQL nor the cache is asked for a newer one. */
   readonly until: number
 }
 
@@ -52,7 +52,7 @@ export interface CachedReadParts {
  * Reads figures from SQL at most once in `ttlSeconds` over all processes, however many callers ask.
  * The process that takes the lease reads. All others use the figures in the cache, and the last
  * good ones while SQL is away. Without a cache each process reads for itself, once in `ttlSeconds`.
- * Where there never were any figures, a process asks once a second at most.
+ * If there have never been any figures, a process asks once a second at most.
  *
  * Older figures never replace newer ones: neither in the cache, whose lease may end before its
  * holder has read, nor in a process, which may meet a cache that was away for hours.
@@ -192,7 +192,7 @@ export class CachedRead<Figures> {
     const found = await this.#recall(AFTER_FAILURE_MS)
     if (found && found !== 'none') return found.figures
     if (this.#memo) return this.#remember(this.#memo, AFTER_FAILURE_MS).figures
-    // Or each request would ask a database that is in trouble.
+    // Otherwise each request would ask a database that is in trouble.
     this.#failure = { error, until: this.#environment.clock.elapsed() + AFTER_FAILURE_MS }
     throw error
   }

@@ -3,7 +3,7 @@ import { hostname } from 'node:os'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 
-/** Difference between the database's clock and this process's wall clock that is told. */
+/** Difference between the database's clock and this process's wall clock that is reported. */
 const TOLD_APART_MS = 3_000
 
 /** A jump shorter than this, beside the time that the answer took, is no step. */
@@ -79,8 +79,7 @@ export class ClockWatch {
   }
 
   /**
-   * The database's clock now, by its last reading, and never ahead of what that has shown;
-   * `undefined` before the first.
+   * Lower bound of the database's clock now, by its last reading; `undefined` before the first one.
    */
   get estimate(): number | undefined {
     return this.#last && this.#last.database + this.#clock.elapsed() - this.#last.answered

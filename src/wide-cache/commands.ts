@@ -1,14 +1,14 @@
 /**
- * What the commands of the package ask of a WideCache, an activity or hits, beside the public
- * methods. It hangs on the object by a symbol that all copies of the package share, because a site
- * may import another copy than the command is of.
+ * The interface of a WideCache, an activity or hits for the commands of the package, beside the
+ * public methods. The object has it under a symbol that all copies of the package share, because a
+ * site may import another copy than the one that the command belongs to.
  */
 import type { Cache } from '../cache/cache.js'
 
 /** An object whose grid a command collects. */
 export interface Collectable {
   /**
-   * Starts to collect by a cron line, or by that which is the default of `collect`, unless this
+   * Starts to collect by a cron line, or by the default of the option `collect`, unless this
    * process collects already. Returns the scope of the cache: nothing of other processes can be
    * collected from a private one.
    *
@@ -28,7 +28,7 @@ export function letCommandsCollect(object: object, collectable: Collectable): vo
   Object.defineProperty(object, KEY, { value: collectable })
 }
 
-/** Returns what a command collects `value` by; `undefined`: it cannot be collected. */
+/** Returns the interface by which a command collects `value`; `undefined`: it has none. */
 export function collectableOf(value: unknown): Collectable | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   return (value as { readonly [KEY]?: Collectable })[KEY]

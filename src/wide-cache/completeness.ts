@@ -11,7 +11,7 @@ import type { WriteProof } from './write-proof.js'
 interface CompletenessSettings {
   readonly name: string
   readonly readTtlSeconds: number
-  /** What to do if no process collects, for the log. */
+  /** Advice for the log if no process collects. */
   readonly collectorRemedy: string
 }
 

@@ -1,4 +1,4 @@
-/** What the functions that activity, hits or a WideCache hand in get beside rows and database. */
+/** Arguments, beside rows and database, of the functions that activity, hits or a user hand in. */
 
 /** Context that `commit` gets beside its rows. */
 export interface CommitContext {

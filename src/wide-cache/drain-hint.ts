@@ -2,12 +2,12 @@ import type { Cache } from '../cache/cache.js'
 import type { Grid } from './grid.js'
 
 /**
- * How far the frames of writers have come with the drains of one grid, as its collector publishes
- * it in the cache after its commit. A writer whose frame lies in a drained layer and has not come
- * knows by it that the cache has lost the frame, and commits it itself.
+ * The progress of writers in the drains of one grid, which its collector publishes in the cache
+ * after its commit. A writer whose frame lies in a drained layer, but was not found there, learns
+ * by it that the cache has lost the frame, and commits the frame itself.
  *
- * It is a hint, never a confirmation: a wrong or old one makes a frame be committed twice, and the
- * ledger takes it once; where there is none, the writer waits for `confirmSeconds`.
+ * It is a hint, never a confirmation. By a wrong or old one a frame may reach SQL twice, and the
+ * ledger rejects the second copy. Without one the writer waits for `confirmSeconds`.
  */
 export interface DrainHint {
   /**

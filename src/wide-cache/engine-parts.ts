@@ -19,8 +19,8 @@ import { PublishedWatermark } from './published-watermark.js'
 import type { CloseReport } from './writer/closing.js'
 
 /**
- * What the writer, the collector, the readings and the operations of one engine share. Each of them
- * names those of the parts that it uses, with the settings that it reads.
+ * Parts that the writer, the collector, the readings and the operations of one engine share. Each
+ * of these names the parts that it uses, and the settings that it reads.
  */
 export interface EngineParts<Row> {
   readonly settings: EngineSettings<Row>
@@ -83,7 +83,7 @@ export function engineParts<Row>(
   const entersSql = entering({ settings, scope, clock, watch, record, heldMs })
   const enter = async (raw: Queryable): Promise<void> => {
     await entersSql(raw)
-    // Now, while SQL answers: no frame is placed before.
+    // Now, while SQL answers, because no frame is placed before the namespace is known.
     await cache.namespace.enterBy(raw)
   }
   const tables = ['wide-cache', ...settings.tables]
@@ -110,10 +110,10 @@ export function engineParts<Row>(
     record,
     sameCache,
     async compare() {
-      // By this a process records that does not collect, or is at rest.
+      // A process that does not collect, or is at rest, has no other reading of this clock.
       const now = await watch.recent(database)
       await sameCache.compare()
-      // Unused for so long that it was forgotten.
+      // SQL has removed the row of the grid, because it was unused for so long.
       if (record.grid) await record.renewUse(database, now)
       else await enter(database)
     },

@@ -30,7 +30,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   readonly #telemetry: Telemetry
   readonly #endsWithProcess: (() => void) | undefined
 
-  /** @param measured what has metrics beside the engines */
+  /** @param measured further objects with metrics */
   constructor(
     engine: Engine<Row>,
     incoming?: Incoming,
@@ -119,7 +119,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   async #close(): Promise<CloseReport> {
     this.#endsWithProcess?.()
     this.#telemetry.end()
-    // Where nothing comes in between, the engine takes no more rows from this tick on.
+    // Without `incoming`, the engine takes no more rows from this tick on.
     if (this.#incoming) await this.#incoming.end()
     this.#beside.end()
     return this.#engine.close(this.#beside.made)

@@ -26,6 +26,6 @@ export interface EngineSettings<Row> extends GridSettings, OwnName {
   readonly afterRun: ((database: Database, now: number) => Promise<void>) | undefined
   /** Metrics that it adds to those of its name. */
   readonly metrics: AddedMetrics | undefined
-  /** What to do if no process collects, for the log. */
+  /** Advice for the log if no process collects. */
   readonly collectorRemedy: string
 }

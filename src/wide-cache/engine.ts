@@ -32,7 +32,7 @@ const RETIRE_MS = 500
  * are: activity, hits or a WideCache hand in how they are committed, kept and told of.
  */
 export class Engine<Row> {
-  /** Tells from creation to closing what is under way. Owns the cache and the database. */
+  /** Tracks the calls under way, from creation to closing. Owns the cache and the database. */
   readonly connections: Connections<CloseReport>
   readonly environment: Environment
   /** The database's clock, or the process's own before that is known. */
@@ -78,8 +78,8 @@ export class Engine<Row> {
   }
 
   /**
-   * Starts to collect by a cron line, or by that which is the default of `collect`, unless it does
-   * so already.
+   * Starts to collect by a cron line, or by the default of the option `collect`, unless it does so
+   * already.
    *
    * @throws TypeError, RangeError if `line` is no cron line
    */

@@ -65,7 +65,7 @@ export interface Settings<Row, Figures> extends EngineSettings<Row> {
 
 const DEFAULT_KIND = 'rows'
 
-/** What to do if no process collects, for the log. */
+/** Advice for the log if no process collects. */
 const START_MODULE =
   'leave out collect: false in one of its processes, or start "wide-cache collect --module" with ' +
   'a file that exports it'

@@ -52,8 +52,8 @@ const LONGEST_READ_MS = 60_000
 const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }
 
 /**
- * Reads all grids of a name, private ones of other processes too, of which rows may be on their way
- * by the longest `directSeconds` of its processes, and the grid that was used last.
+ * Reads the grids of a name whose rows may be on their way, by the longest `directSeconds` of its
+ * processes, and the grid that was used last. Includes private grids of other processes.
  *
  * Also reads whether a frame of a writer is missing though a later one has come: it waits in its
  * process, or in another layer, or the cache has lost it. A writer that SQL has not heard of for

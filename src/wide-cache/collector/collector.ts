@@ -77,7 +77,7 @@ export class Collector {
     await this.#lease.end()
   }
 
-  /** Does one look, or one run, and the run again if others' locks stop it. Never rejects. */
+  /** Looks for the lease, or runs. Repeats a run that the locks of others stop. Never rejects. */
   async #moment(msToNext: number): Promise<void> {
     if (this.#elapsed < this.#restUntil) return
     const { clock } = this.#parts.environment
@@ -103,7 +103,7 @@ export class Collector {
     return (isNear ? ms : 0) + MARGIN_MS + environment.random() * JITTER_MS
   }
 
-  /** Does one look, or one run. Tells whether the locks of others have stopped it. */
+  /** Looks for the lease, or runs. Tells whether the locks of others have stopped the run. */
   async #meetsLocks(): Promise<boolean> {
     const beganAt = this.#elapsed
     try {
@@ -114,7 +114,7 @@ export class Collector {
     } catch (error) {
       this.#failed(error, beganAt)
       if (isForGood(error)) void this.end()
-      // That says nothing of the servers.
+      // A conflict does not mean that a server is in trouble.
       if (isConflict(error)) return true
       this.#restUntil = this.#elapsed + (this.#lease.isOthers ? LOOK_MS : AFTER_FAILURE_MS)
       this.#lease.doubt()
@@ -181,7 +181,7 @@ export class Collector {
   }
 
   #failed(error: unknown, beganAt: number): void {
-    // close() did not wait for it: what it has not drained, others will.
+    // close() has not waited for this run. Another collector drains the rest.
     if (this.#stopped) return
     const { turns, logger, settings } = this.#parts
     turns.ended(true)

@@ -155,12 +155,13 @@ export class GridDrain {
   }
 
   /**
-   * Where the watermark rests for longer, its cells may have ended before they were read, and
-   * writers may count as vanished: SQL may not have taken what they hold.
+   * Longest rest of the watermark before a rise that is no leap. After a longer rest, cells may
+   * have expired before they were read, and writers may count as vanished, because SQL has taken
+   * nothing of what they hold.
    */
   get #leapAfterMs(): number {
     const { drainAfterLayers, cellTtlSeconds, directSeconds } = this.#parts.settings
-    // Of a grid of others, which may have longer layers.
+    // The grid may be that of other processes, with longer layers.
     const drainAge = (drainAfterLayers + 1) * this.#grid.layerSeconds
     return Math.min(Math.max(directSeconds, drainAge), cellTtlSeconds - drainAge) * 1000
   }

@@ -17,8 +17,8 @@ const LAYERS_AT_ONCE = 16
 const LAYERS_AHEAD = 2
 
 /**
- * Most bytes that are read early, at once and of a second on the average. Cells that are read early
- * are read again until they are drained, so a grid in much use is left to its drains.
+ * Most bytes that are read early: at once, and per second on average. Cells that are read early are
+ * read again until they are drained, so a busy grid is left to its drains.
  */
 const EARLY_BYTES = 6 * 1024 * 1024
 const EARLY_BYTES_A_SECOND = 64 * 1024

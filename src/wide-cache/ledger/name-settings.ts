@@ -9,8 +9,8 @@ import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
 
 /**
- * What SQL has of a name. A setting is the longest, or the last, that a process has given. 0 or
- * empty: none has given it.
+ * Row of a name in SQL. A setting is the longest, or the last, that a process has given. 0 or
+ * empty: no process has given it.
  */
 export interface NameSettings {
   /** Kind of its rows. The first process decides. */
@@ -54,13 +54,13 @@ const SETTINGS = [
 export interface GivenSetting {
   /** 0 or empty: not given. */
   readonly value: number | string
-  /** Which of the values counts that processes give. */
+  /** The value that counts, of those that processes give. */
   readonly counts: 'longest' | 'last'
 }
 
 export type GivenSettings = Readonly<Partial<Record<(typeof SETTINGS)[number][0], GivenSetting>>>
 
-/** What a process records of a name. */
+/** Settings of a name that a process records. */
 export interface OwnName extends Pick<
   NameSettings,
   'kind' | 'cellTtlSeconds' | 'directSeconds' | 'vanishedSeconds'
@@ -73,7 +73,7 @@ export interface OwnName extends Pick<
 /** A process uses a name for another kind of rows than it is recorded for. */
 export class KindDiffersError extends Error {
   override readonly name = 'KindDiffersError'
-  /** For programs. */
+  /** Stable code of the error, for programs. */
   readonly code = 'ERR_WIDE_CACHE_KIND'
 
   constructor(name: string, recorded: string, own: string) {

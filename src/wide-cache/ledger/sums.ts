@@ -4,7 +4,7 @@
  */
 import type { SqlRow } from '../../database/database.js'
 
-/** Rows of a writer that it has taken, and of which nothing is known. */
+/** Rows that a writer has taken, and that are neither settled nor lost. */
 const MISSING = 'issued - committed - quarantined - lost'
 
 /**

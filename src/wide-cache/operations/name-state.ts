@@ -76,7 +76,7 @@ export interface NameState {
   readonly readAt: number
   readonly settings: NameSettings
   readonly ledger: LedgerTotals
-  /** Grids in shared caches first, of both sorts the last used first; at most 100. */
+  /** Grids in shared caches, then private ones; of each kind the last used first. At most 100. */
   readonly grids: readonly GridFigures[]
   readonly quarantine: QuarantineFigures
 }

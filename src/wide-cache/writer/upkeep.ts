@@ -18,7 +18,7 @@ const CONFIRM_EVERY_MS = 10_000
 /** Time after which a frame that is not placed is committed directly. */
 export const UNPLACED_MS = 5_000
 
-/** Age at which a frame is placed that neither the cache nor SQL has taken. */
+/** Age at which a frame that neither the cache nor SQL has taken is placed again. */
 const PLACE_AGAIN_MS = 2 * UNPLACED_MS
 
 /** Number of refused frames after which the others wait for the next check. */
@@ -44,8 +44,8 @@ interface UpkeepParts {
 
 /**
  * Checks the outbox once a second while there is anything to do. Learns from SQL which frames are
- * confirmed, commits directly the frames that the grid did not bring there in time, places
- * frames that SQL does not take, and reports dropped rows.
+ * confirmed, commits directly the frames that the grid did not bring to SQL in time, places frames
+ * that SQL does not take, and reports dropped rows.
  */
 export class Upkeep {
   readonly #parts: UpkeepParts
@@ -137,8 +137,8 @@ export class Upkeep {
   }
 
   /**
-   * Commits directly the frames that the grid did not bring there in time, and reports
-   * dropped rows.
+   * Commits directly the frames that the grid did not bring to SQL in time, and reports dropped
+   * rows.
    */
   async #commitDue(elapsed: number): Promise<void> {
     const { numbering, outbox } = this.#parts

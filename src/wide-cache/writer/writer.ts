@@ -79,8 +79,8 @@ const MAX_FRAME_ROWS = 1_000
 
 /**
  * Sending side of one process. Rows gather in the open frame. Closed frames are numbered, placed in
- * the grid and held in the outbox until the ledger has them. Frames that the grid does not bring
- * there in time it commits directly, through the same ledger.
+ * the grid and held in the outbox until the ledger has them. The writer directly commits the frames
+ * that the grid does not bring to the ledger in time.
  */
 export class Writer<Row> {
   readonly #parts: WriterParts<Row>
