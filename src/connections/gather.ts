@@ -36,7 +36,7 @@ export class Gather<Item, Result> {
   }
 
   /**
-   * Resolves with the result of the work that took the item. @throws DatabaseError
+   * Resolves with the result of the call that had the item in it. @throws DatabaseError
    * `DATABASE_QUEUE_FULL`; what `run` throws
    */
   add(item: Item): Promise<Result> {
@@ -45,7 +45,7 @@ export class Gather<Item, Result> {
         new DatabaseError(
           'DATABASE_QUEUE_FULL',
           'capacity',
-          `${MAX_WAITING} ${this.#what} are waiting for the database`,
+          `${MAX_WAITING} ${this.#what} are waiting: await them before you make more`,
         ),
       )
     }
@@ -59,8 +59,8 @@ export class Gather<Item, Result> {
 
   async #work(): Promise<void> {
     for (;;) {
-      // Behind all that is ready to run: whoever calls in this tick, or again on being answered, is
-      // in the batch.
+      // After all that is ready to run, so the batch includes the calls of this tick, and those of
+      // callers that have just been answered.
       await new Promise((resolve) => process.nextTick(resolve))
       if (this.#waiting.length === 0) break
       const batch = this.#waiting.splice(0, this.#fit(this.#waiting.map(({ item }) => item)))

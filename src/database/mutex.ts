@@ -27,7 +27,7 @@ export class Mutex {
     }
     if (this.#waiting.size >= QUEUE_LIMIT) {
       return Promise.reject(
-        full(`${QUEUE_LIMIT} statements and transactions are waiting for the database`),
+        full(`${QUEUE_LIMIT} statements and transactions are waiting for the database: await them`),
       )
     }
     return new Promise((resolve, reject) => {
@@ -39,7 +39,8 @@ export class Mutex {
         this.#waiting.delete(called)
         reject(
           full(
-            `Not free within ${WAIT_TIMEOUT_MS / 1000} s. Within a transaction, use its tx, ` +
+            `The database was not free within ${WAIT_TIMEOUT_MS / 1000} s. ` +
+              'In a transaction, use its tx, ' +
               'not the database: the database waits for the transaction to end',
           ),
         )

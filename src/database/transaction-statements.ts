@@ -57,8 +57,8 @@ function refused(what: string): DatabaseError {
   const message =
     `${what} would end the transaction or might do so, and drop its locks; it has not been ` +
     'sent, and the transaction is rolled back. ' +
-    'In a transaction are allowed: SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH, LOAD DATA, ' +
-    'and SET of variables whose names begin with one @. ' +
+    'In a transaction, these are allowed: SELECT, INSERT, UPDATE, DELETE, REPLACE, WITH, ' +
+    'LOAD DATA, and SET of variables whose names begin with one @. ' +
     'Run anything else before the transaction, on the database itself'
   return new DatabaseError('DATABASE_STATEMENT_REFUSED', 'usage', message)
 }
