@@ -1,5 +1,5 @@
 /**
- * The Cache port: what the protocol asks of a cache, in memcached's own terms. A cache is treated
+ * The Cache port: the operations that the protocol needs, in memcached's terms. A cache is treated
  * as a network that may lose, delay, repeat and reorder. Keys are printable ASCII of 1 to 250
  * bytes; values are Buffers; TTLs are whole seconds from 1 to 2,592,000 (30 days).
  *
@@ -61,7 +61,7 @@ export interface Cache {
   ): Promise<number | undefined>
   /**
    * Closes the connections. Idempotent. Calls under way get their answer, or reject with
-   * `CACHE_CLOSED`. Every later call does.
+   * `CACHE_CLOSED`. Every later call rejects with it.
    */
   close(): Promise<void>
 }

@@ -125,7 +125,7 @@ const MAX_REQUESTS_IN_FLIGHT = 8192
 /** Their bytes; a single request may be larger. */
 const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024
 
-/** What to do about an error, at the end of its message. */
+/** Advice at the end of an error message. */
 export const CHECK_ADDRESS = 'check its address, the firewall, and that it is running'
 export const CHECK_RESTART = 'look whether it was restarted'
 export const CHECK_SERVER = 'check the server and the network, or raise timeoutMs'

@@ -92,7 +92,7 @@ class PrefixedCache implements Cache {
   }
 }
 
-/** A part of a cache that another namespace of the database does not change. */
+/** The part of a cache under one namespace, even if the database takes another one later. */
 export interface Looked {
   readonly namespace: Buffer
   readonly cache: Cache

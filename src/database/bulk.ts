@@ -34,7 +34,7 @@ const QUOTE_BYTES = 3
  * only when it needs it and copies its values, so a source may reuse one array for all rows.
  *
  * Bytes are estimated from above, up to three times too high for plain text, since measuring text
- * costs more than a statement more.
+ * costs more than an additional statement.
  */
 export function* statementsOf(
   rows: Iterable<readonly SqlValue[]>,

@@ -151,7 +151,7 @@ async function bringUp(
 function oldestAfter({ version, url }: Migration, text: string): number {
   const said = GO_ON.exec(text)?.[1]
   const oldest = Number(said ?? version)
-  // What is written here wrongly would refuse processes that can go on, or all of them.
+  // A mistake in this line would refuse processes that can go on, or all of them.
   assert(
     oldest <= version && (said !== undefined || !LIKE_GO_ON.test(text)),
     `${url.pathname} names wrongly which processes go on`,

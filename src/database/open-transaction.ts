@@ -157,8 +157,8 @@ export class OpenTransaction implements Transaction {
         if (this.#failure) throw this.#failure.error
         const answer = (run ?? prepare())()
         this.#makeReady()
-        // Whoever awaits it is told only when the next one has been sent: there is no `await` in
-        // between.
+        // The caller gets the answer only after the next statement has been sent, because there is
+        // no `await` in between.
         resolve(await answer)
       } catch (error) {
         this.#failure ??= { error }

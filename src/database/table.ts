@@ -1,7 +1,7 @@
 /**
- * A table as those who write to it see it: its name, its columns in the order of a row's values,
- * and what becomes of each column where the key exists already. A table that is written in several
- * ways has a value for each of them.
+ * A table for the code that writes to it: its name, its columns in the order of a row's values, and
+ * the change of each column if the key exists already. A table that is written in several ways has
+ * a value for each of them.
  */
 import { statementsOf } from './bulk.js'
 import type { Dialect, Queryable, SqlValue } from './database.js'

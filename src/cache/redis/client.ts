@@ -1,6 +1,6 @@
 /**
- * The clients of the package `redis`: what the adapter needs of one, which ones it takes, and how
- * it makes its own. The package is an optional peer and is loaded when the first client is made.
+ * The clients of the package `redis`: those that the adapter takes, its use of them, and its own
+ * ones. The package is an optional peer and is loaded when the first client is made.
  */
 // The whole module, because bundles often have a `createRequire` of their own.
 import nodeModule from 'node:module'

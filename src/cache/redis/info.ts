@@ -1,9 +1,9 @@
-/** Reads what a Redis server says of itself, for operators, through a connection of its own. */
+/** Reads the INFO of a Redis server, for operators, through a connection of its own. */
 import { CacheError } from '../cache.js'
 import type { RedisAddress } from './address.js'
 import { newClient } from './client.js'
 
-/** What INFO says, by its names, and the settings that CONFIG GET may tell as `config:<name>`. */
+/** The fields of INFO by their names, and the settings of CONFIG GET as `config:<name>`. */
 export type RedisInfo = ReadonlyMap<string, string>
 
 /**

@@ -16,7 +16,7 @@ export interface RedisConnection {
   readonly connected?: Promise<unknown>
   /** Whether there are several servers behind it: then one may be silent and others not. */
   readonly isCluster: boolean
-  /** What the client has neither answered nor given up, whether anybody waits or not. */
+  /** Requests that the client has neither answered nor given up, even if no caller waits. */
   readonly kept: { requests: number; bytes: number }
   /** Whether the connection keeps the process alive; the site's own client stays as it is. */
   keepAlive(keeps: boolean): void

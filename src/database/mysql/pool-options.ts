@@ -1,6 +1,6 @@
 /**
- * Checks what a user says about a MySQL server, and makes mysql2's options of it. No message shows
- * a URL or a password.
+ * Checks the URL or the options of a MySQL server, and makes mysql2's options of them. No message
+ * shows a URL or a password.
  */
 import { isIP } from 'node:net'
 import type { PoolOptions } from 'mysql2'

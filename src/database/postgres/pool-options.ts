@@ -1,6 +1,6 @@
 /**
- * Checks what a user says about a PostgreSQL server, and makes pg's options of it. No message shows
- * a URL or a password.
+ * Checks the URL or the options of a PostgreSQL server, and makes pg's options of them. No message
+ * shows a URL or a password.
  */
 import { checkServerIdentity, type PeerCertificate } from 'node:tls'
 import type { PoolConfig } from 'pg'

@@ -32,7 +32,7 @@ let transactions = 0
 const PLAIN =
   /^\s*(?:SELECT|INSERT|UPDATE|DELETE|WITH)\b(?![^]*\b(?:set_config|pg_(?:try_)?advisory_lock))/i
 
-/** What pg says of a statement. */
+/** Result of a statement, as pg gives it. */
 interface PostgresResult {
   readonly command: string
   readonly rows: SqlRow[]

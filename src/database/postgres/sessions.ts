@@ -16,7 +16,7 @@ import { loadPackage } from './package.js'
 import { connectionError, placeOf } from './place.js'
 import { MAX_STATEMENT_BYTES, PostgresSession } from './session.js'
 
-/** What pg's pool says to a caller that has waited too long for a connection of others. */
+/** Message of pg's pool to a caller that has waited too long for a free connection. */
 const NONE_FREE = 'timeout exceeded when trying to connect'
 /** Ends the wait for a connection of a pool that has been replaced. */
 const REPLACED = Symbol('replaced')

@@ -16,7 +16,7 @@ import type { ServerSession, ServerSessions } from './sessions.js'
 /** Errors of this process itself, which another server would not change. */
 const OWN = /^DATABASE_(?:CLOSED|QUEUE_FULL|DRIVER_MISSING)$/
 
-/** What differs between the products. */
+/** Checks that differ between the products. */
 export interface HostChecks {
   /** Tells whether an error shows that the server is read-only, or has left its cluster. */
   readonly isWrongServer: (error: unknown) => boolean

@@ -22,7 +22,7 @@ import { comesFrom } from '../source.js'
 import type { Hosts } from './hosts.js'
 import type { ServerSession } from './sessions.js'
 
-/** What differs between the products. */
+/** Parts that differ between the products. */
 export interface Product<Session extends ServerSession> {
   readonly dialect: Dialect
   readonly hosts: Hosts<Session>

@@ -1,4 +1,4 @@
-/** What a driver's connections look like to the code that all database servers share. */
+/** Interfaces of a driver's connections, for the code that all database servers share. */
 import type { QueryResult, SqlValue } from '../database.js'
 import type { Connection } from '../open-transaction.js'
 

@@ -5,9 +5,9 @@
 import { wrongValue } from '../../support/options.js'
 import { urlsOfHosts } from './host-list.js'
 
-/** What a URL says, without its parameters. */
+/** Parts of a URL. */
 export interface ServerUrl {
-  /** Each with what is said of it: at least one. */
+  /** At least one, each with the name and the port that the URL gives. */
   readonly hosts: readonly { host: string | undefined; port: number | undefined }[]
   readonly user: string | undefined
   readonly password: string | undefined
