@@ -26,7 +26,7 @@ export function differenceOf({ allPageViews, uncounted, committed }: Balance): n
   return committed - allPageViews - uncounted
 }
 
-/** Why the books do not balance; `undefined` if they do. */
+/** Returns the reason why the books do not balance; `undefined` if they do. */
 export function whyUnbalanced(balance: Balance): string | undefined {
   if (differenceOf(balance) === 0) return undefined
   const { allPageViews, uncounted, committed } = balance

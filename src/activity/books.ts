@@ -32,7 +32,7 @@ export interface Books {
   readonly views: number
 }
 
-/** Keeps all others who change the totals of a name out, to the end of the transaction. */
+/** Locks the books of a name, so that no other transaction changes its totals until this ends. */
 export async function openBooks(tx: Transaction, name: string): Promise<Books> {
   return enterViews(tx, name, 0)
 }
@@ -74,8 +74,8 @@ async function beginBooks(tx: Transaction, name: string): Promise<void> {
 }
 
 /**
- * Notes that rows or values of hours before `hour` are about to be removed by age, so that nobody
- * misses them.
+ * Notes that rows or values of hours before `hour` are about to be removed by age, so that no check
+ * reports them as missing.
  *
  * @returns `false`: a commit holds the books, and nothing may be removed
  */

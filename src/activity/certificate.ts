@@ -1,6 +1,6 @@
 /**
- * The certificate of a day: its figures, what the ledger had to say when it closed, and whether
- * they agree, with each other and with what they were then. One statement has all figures that
+ * The certificate of a day: its figures, the sums of the ledger when it closed, and whether they
+ * agree, with each other and with those of the closing. One statement reads all figures that
  * change, so that a commit that is under way is no finding.
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
@@ -105,7 +105,7 @@ function isClosed(row: SqlRow, day: number): boolean {
   return day < Number(row['open_day'] ?? 0) || row['kept_views'] !== null
 }
 
-/** @param changes what differs from when it closed */
+/** @param changes the differences from the figures of the closing */
 async function certificateOf(
   queryable: Queryable,
   name: string,

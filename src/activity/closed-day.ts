@@ -1,6 +1,6 @@
 /**
- * What a day was when it closed, and what differs since then: its figures, those of each hour, and
- * three sums over the values of each dimension. One is of their page views. Two are of page views
+ * Keeps the figures of a day at its closing, and finds later changes: the figures of the day and of
+ * each hour, and three sums over the values of each dimension. One is of their page views. Two are of page views
  * times a number that SQL makes of the value: over the values by the day, and over those by the
  * hour. Views moved from one value to another change them, unless both values happen to have the
  * same number.
@@ -32,7 +32,7 @@ const FIGURES = table(
   ['hours', 'replace'],
 )
 
-/** Changes of what values were: {@link removeValue} is the only one. */
+/** Sums over values at the closing. Only {@link removeValue} changes them. */
 export const CLOSED_VALUES = table(
   'activity_closed_values',
   ['name', 'day', 'dimension'],
@@ -60,7 +60,7 @@ export function keepEmptyDays(
   )
 }
 
-/** Keeps what a day is, within the transaction that closes it. */
+/** Keeps the figures of a day, within the transaction that closes it. */
 export async function keepFigures(
   tx: Transaction,
   name: string,
@@ -77,7 +77,7 @@ export async function keepFigures(
   }
 }
 
-/** What differs from when the day closed. */
+/** Returns the differences from the figures of the closing. */
 export async function changesSince(
   queryable: Queryable,
   name: string,

@@ -12,15 +12,15 @@ import { hoursToCount, limitValues } from './value-limit.js'
 import type { Visit } from './visit.js'
 
 /**
- * The more visits share a transaction, the fewer visitors are entered twice, and the longer others
- * wait for its locks.
+ * Most visits of one transaction. The more share it, the fewer visitors are entered twice, and the
+ * longer others wait for its locks.
  */
 export const MAX_COMMIT_ROWS = 40_000
 
 /** Rows of one statement: more is hardly faster. */
 const ROWS_A_STATEMENT = 1_000
 
-/** Fewer rows are sent as fast by a statement of text. */
+/** Least rows of a {@link Transaction.load}: fewer are sent as fast by an INSERT. */
 const LEAST_LOADED = 500
 
 const SECONDS_AN_HOUR = 3600
@@ -159,7 +159,7 @@ class Statements {
   }
 }
 
-/** Reads rows, by which they are added up. Requests of a process that collects have turns. */
+/** Adds rows up by reading them. Pauses now and then, so that the process serves requests. */
 async function addUp(rows: Iterable<unknown>): Promise<void> {
   let read = 0
   for (const _ of rows) if (++read % ROWS_A_STATEMENT === 0) await turn()

@@ -87,7 +87,7 @@ export function dayBalanceOf(row: SqlRow): Balance & { readonly others: number }
   return differenceOf(bySeconds) === 0 ? bySeconds : byHours
 }
 
-/** What differs within a day, as long as its seconds and values by the hour are kept. */
+/** Returns differences within a day, while its seconds and values by the hour are kept. */
 export function findingsWithin(row: SqlRow): string[] {
   const number = (column: string): number => Number(row[column])
   const findings: string[] = []

@@ -126,7 +126,7 @@ async function closeHours(tx: Transaction, name: string, day: number): Promise<n
   return groups.reduce((all, [, visitors]) => all + visitors, 0)
 }
 
-/** The visitors of each hour of a day, from how many visitors were there in which hours. */
+/** Returns the visitors of each hour of a day. `groups`: numbers of visitors by their hours. */
 export function visitorsByHour(
   groups: Iterable<readonly [hours: number, visitors: number]>,
 ): number[] {

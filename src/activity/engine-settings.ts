@@ -13,8 +13,8 @@ import { type Visit, visitCodec } from './visit.js'
 import { VisitRetention } from './visit-retention.js'
 
 /**
- * Returns what an activity hands in to the engine of a measure. That which its figures are of has
- * them soon, and the others cost less. Of bots, sums are enough.
+ * Returns the settings of the engine of a measure. The measure that the figures are of is collected
+ * often, and the others seldom, because that costs less. Of bots, only sums are kept.
  *
  * @param found called by the process that collects that measure, every 10 s at most
  */

@@ -1,6 +1,6 @@
 /**
- * What stands beside the figures of the measure that an activity counts: the views of bots, and
- * those of the other measure. Each is read from its own sums, by a statement of its own.
+ * Figures beside those of the measure that an activity counts: the views of bots, and those of the
+ * other measure. Each is read from its own sums, by a statement of its own.
  */
 import type { Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
@@ -29,7 +29,7 @@ export interface Site {
   readonly count: 'served' | 'seen'
 }
 
-/** The figures of each period of `range`, without gaps, with what stands beside them. */
+/** The figures of each period of `range`, without gaps, with those of the other measures. */
 export async function readActivityHistory(
   queryable: Queryable,
   { name, count }: Site,

@@ -27,7 +27,7 @@ const PAGE_START = `SUBSTR(page, 1, ${MAX_VALUE_BYTES})`
 
 const ROWS = 'FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?'
 
-/** What a recount compares, each with its parameters, of an hour counted from 1970. */
+/** The figures that a recount compares, each with its parameters. The hour counts from 1970. */
 function figuresOf(
   dialect: Dialect,
   name: string,

@@ -21,7 +21,7 @@ export interface ViewedPage {
   readonly dimensions: string | undefined
 }
 
-/** How requests become page views. */
+/** Functions that make page views of requests. */
 export interface RequestViews {
   /** The middleware: the page is what the option `page` says, else the path. */
   readonly middleware: () => Handler
@@ -32,8 +32,8 @@ export interface RequestViews {
 }
 
 /**
- * Makes the middleware and `record(req)`, which share the rules of who the visitor is, and ask for
- * the values of the option `dimensions`.
+ * Makes the middleware and `record(req)`, which share the rules by which visitors are identified,
+ * and ask for the values of the option `dimensions`.
  */
 export function requestViews(
   settings: Pick<ActivitySettings, 'skip' | 'visitor' | 'page' | 'dimensions' | 'privacySignals'>,

@@ -48,8 +48,8 @@ export interface ActivityOptions extends GridOptions {
    */
   retentionHours?: number | undefined
   /**
-   * Page views that do not count beside those that never do: `true` leaves it out. Asked after the
-   * response.
+   * Leaves out the page views for which it returns `true`, beside those that never count. Called
+   * after the response.
    * @default every page view counts
    */
   skip?: ((req: Request, res: Response) => boolean) | undefined

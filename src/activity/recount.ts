@@ -152,7 +152,7 @@ export class Recounts {
     this.#runs = 0
   }
 
-  /** Logs a difference when it is found first, or is another one, by one of several collectors. */
+  /** Logs a difference that is new or has changed. Only one of several collectors logs it. */
   async #recountHour(database: Database, now: number): Promise<void> {
     const hour = await this.#nextHour(database, Math.floor(now / HOUR_MS))
     if (hour === undefined) return

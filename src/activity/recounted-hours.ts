@@ -1,4 +1,4 @@
-/** What recounts have found of hours: collectors enter it, and certificates tell of it. */
+/** Results of recounts of hours: collectors enter them, and certificates report them. */
 import type { Queryable } from '../database/database.js'
 import { hourName, HOURS_A_DAY } from './books.js'
 

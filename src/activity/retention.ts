@@ -39,7 +39,7 @@ export interface Retention {
   readonly vanishedSeconds: number
 }
 
-/** Removes a piece, and resolves with whether there is more. */
+/** Removes a piece. Resolves with whether there is more. */
 type Removal = () => Promise<boolean>
 
 /**

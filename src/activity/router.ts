@@ -32,7 +32,7 @@ export interface ActivityRouterOptions {
 const FIGURES_MAX_AGE = 10
 const SCRIPT_HEADERS = { 'Cache-Control': 'public, max-age=3600' }
 
-/** What the router answers with. */
+/** Sources of the answers of the router. */
 export interface RouterParts {
   readonly stats: () => Promise<ActivityStats>
   readonly statsTtlSeconds: number

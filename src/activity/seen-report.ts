@@ -1,6 +1,6 @@
 /**
- * Reads a report of `seen.js`: `{ page, referrer }` in JSON, from a page of the site itself. What
- * is anything else is refused, by its headers before a byte of it is read.
+ * Reads a report of `seen.js`: `{ page, referrer }` in JSON, from a page of the site itself.
+ * Anything else is refused, by its headers, if they show it, before a byte of it is read.
  *
  * A report holds what a request for the page would hold, so a forged one can do what a forged
  * request can do, and no more.
@@ -30,7 +30,7 @@ export class ReportRefused extends Error {
   }
 }
 
-/** What a path and a query consist of in a request, and in an address that a browser knows. */
+/** Characters of a path and a query in a request, and of an address that a browser knows. */
 const TARGET = /^\/[!-~]*$/
 const ADDRESS = /^[!-~]*$/
 

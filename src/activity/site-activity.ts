@@ -50,7 +50,7 @@ import { PAGE } from './sums.js'
 import { readValueHistory, type ValuePeriod } from './value-history.js'
 import { MAX_TIME, type Visit } from './visit.js'
 
-/** Of a day such as `2026-05-17`. */
+/** Characters of a day such as `2026-05-17`. */
 const DAY_LENGTH = 10
 
 /**

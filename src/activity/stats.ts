@@ -11,8 +11,8 @@ export interface ActivityStats {
   readonly pageViews: number
   /**
    * Visitors last seen since the window began, as far as they may be told apart; at most as many as
-   * page views. Exact unless somebody has come after `asOf`: who was last seen before the window
-   * ended, and comes again, still counts.
+   * page views. Exact unless somebody has come after `asOf`: a visitor who was last seen before the
+   * window ended, and comes again, still counts.
    */
   readonly visitors: number
   /** The moment up to which all has been collected, in ISO 8601. */

@@ -95,7 +95,7 @@ class HourCounts {
 
 type VisitorsOfDay = Map<string, SeenVisitor>
 
-/** Adds up what visits are to be found by: the visitors of each day, the values of each hour. */
+/** Adds up visits: the visitors of each day, and the values of each hour. */
 export class Sums {
   readonly #visitors = new Map<number, VisitorsOfDay>()
   readonly #values = new Map<number, HourCounts>()

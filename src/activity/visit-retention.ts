@@ -26,8 +26,8 @@ interface VisitRetentionParts extends Pick<
 }
 
 /**
- * Removes old visits as long as they are to be kept by what all processes have given: SQL has the
- * longest times. Says in the log where this process has given other ones.
+ * Removes visits that are older than the longest time that any process has given. SQL records that
+ * time. If this process has given another one, the log says so.
  */
 export class VisitRetention {
   readonly #parts: VisitRetentionParts

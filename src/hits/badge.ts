@@ -1,4 +1,4 @@
-/** A badge: a label and a number, as an image that is at home under any Content-Security-Policy. */
+/** A badge: a label and a number, as an image without scripts or styles, which any CSP allows. */
 
 const HEIGHT = 20
 const MARGIN = 6

@@ -1,8 +1,8 @@
 /**
- * Brings hits to SQL within the transaction of their frames: which of them count, and for how many
- * of each item the map is told. A viewer's hit counts if it is the first of its item and window to
- * be committed; in which order hits come, and how many transactions bring them at once, makes no
- * difference to the counts.
+ * Brings hits to SQL within the transaction of their frames: decides which of them count, and adds
+ * their numbers to the map. A viewer's hit counts if it is the first of its item and window to be
+ * committed. The order of hits, and the number of concurrent transactions, make no difference to
+ * the counts.
  */
 import { hash } from 'node:crypto'
 import { listsOf } from '../database/bulk.js'

@@ -1,6 +1,6 @@
 /**
- * The map that adds hits up, and the commit that tells it which hits count. Whoever commits hits, a
- * process of the site or a command, does it with these.
+ * The map that adds hits up, and the commit that adds to it the hits that count. Processes of the
+ * site and commands commit hits with these.
  */
 import { joined } from '../metrics/joined.js'
 import type { Metric, Reading } from '../metrics/metric.js'
@@ -19,7 +19,7 @@ import { addUp, writeCounts } from './write-counts.js'
 
 export type CountingMap = MapOfParts<string, number>
 
-/** The map that adds up the hits of a name. It processes nothing by itself. And its metrics. */
+/** Makes the map that adds up the hits of a name, with its metrics. It has no schedule. */
 export function countingMap(
   database: Database,
   { name, gridName, logger }: { name: string; gridName: string; logger: Logger },

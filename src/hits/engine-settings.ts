@@ -16,8 +16,8 @@ const MAX_COMMIT_ROWS = 2_000
 const READ_TTL_SECONDS = 2
 
 /**
- * Returns what hits hand in to the engine of a measure. That which the figures are of has them
- * soon, and the others cost less.
+ * Returns the settings of the engine of a measure. The measure that the figures are of is collected
+ * often, and the others seldom, because that costs less.
  *
  * @param map returns the map that adds them up, which needs the engine's database
  * @param found called by the process that collects that measure, every 10 s at most

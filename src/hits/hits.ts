@@ -107,8 +107,8 @@ export interface Hits extends Recorder {
    */
   counts(items: Iterable<string>): Promise<Map<string, number>>
   /**
-   * The `n` (1 to 1,000) items with the most hits, and those: from an index, as of the last
-   * processing, so up to 10 s behind `count`. With `hours` (1 to 192): those with the most
+   * The `n` (1 to 1,000) items with the most hits, each with its hits. Reads one index, as of the
+   * last processing, so up to 10 s behind `count`. With `hours` (1 to 192): the items with the most
    * hits in this hour and the `hours - 1` before it, up to 3 s old, because all processes together
    * ask SQL once in 2 s.
    *
@@ -136,9 +136,9 @@ export interface Hits extends Recorder {
    */
   history(item: string, query: HitsHistoryQuery): Promise<HitsPeriod[]>
   /**
-   * Takes away all hits of an item that have come to SQL, of all measures. Resolves with how many
-   * the one that `count` names had. `count` is 0 at
-   * once; `top` follows with the next processing. Hits that come to SQL later count for the item
+   * Removes all hits of an item that have come to SQL, of all measures. Resolves with the number of
+   * hits of the measure that the option `count` names. `count()` returns 0 at once, and `top`
+   * follows with the next processing. Hits that come to SQL later count for the item
    * anew, and so do viewers in their next window.
    *
    * Exact while others record, collect and process. Hits on their way to SQL (3 to 6 s) are left;
@@ -162,6 +162,6 @@ export interface Hits extends Recorder {
    * there. Collectors do this by themselves.
    */
   drain(options?: { all?: boolean }): Promise<DrainReport>
-  /** As those of an activity, with those of the map beside the grid `hits.<name>`. */
+  /** Returns metrics as those of an activity, and those of the map, as text for Prometheus. */
   metrics(): Promise<string>
 }

@@ -128,7 +128,7 @@ export function hitsMiddleware(
       )
       return false
     }
-    // Who asks for privacy has no identity here; compared and forgotten, it tells nobody of them.
+    // A viewer who asks for privacy has no identity here. It is only compared, and not kept.
     return author === (identity ?? guard.identity('viewer', COUNTED, () => viewer(req)))
   }
 

@@ -61,8 +61,8 @@ export function itemCounts(dialect: Dialect, name: string, map: string, item: st
 }
 
 /**
- * `column IN (…)`, in lists that are looked up: one of 1,000 MariaDB makes a join of that may read
- * the whole table.
+ * `column IN (…)`, in lists that are looked up: MariaDB turns a list of 1,000 into a join that may
+ * read the whole table.
  */
 function isOneOf(column: string, count: number): string {
   const lists: string[] = []

@@ -94,7 +94,7 @@ interface Asked {
   readonly type: string
 }
 
-/** Of what is no item, such as broken percent-encoding, the site is to say so. */
+/** `undefined`: the path names no item, as with broken percent-encoding; then the site answers. */
 function askedOf(path: string): Asked | undefined {
   const [, encoded, type] = PATH.exec(path) ?? []
   if (encoded === undefined || type === undefined) return undefined

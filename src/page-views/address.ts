@@ -2,7 +2,7 @@
  * The address that a view comes from, and what is wrong with it. It is `req.ip` where somebody has
  * set it: Express does so by its "trust proxy", and a recipe for another framework by that
  * framework's own rule. Else it is the socket's, but never where a proxy says that it has forwarded
- * the request: all who come by that proxy would be one visitor.
+ * the request: all visitors behind that proxy would count as one.
  */
 import type { BurstLogger } from '../support/logger.js'
 import type { Guard } from '../visitors/guard.js'

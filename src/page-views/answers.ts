@@ -22,7 +22,7 @@ export function tagged(body: string, type: string): Tagged {
   return { body, type, tag: `"${hash.slice(0, 22)}"` }
 }
 
-/** Answers 200, or 304 to who has the same already. */
+/** Answers 200, or 304 to a client that has the same already. */
 export function sendTagged(res: ServerResponse, answer: Tagged, headers: Headers = {}): void {
   if (res.headersSent) return
   setAll(res, { 'X-Content-Type-Options': 'nosniff', ...headers, ETag: answer.tag })

@@ -26,10 +26,10 @@ export interface PageViewSettings<Subject> {
 }
 
 /**
- * The middleware: on a request's way it leaves a listener and calls `next()`; all else happens when
- * the response has been sent, or the client has gone after the headers went out. Nothing here
- * throws, waits, or changes the request for others. However often a request comes by, it counts
- * once.
+ * The middleware: it adds a listener to the response and calls `next()`. All else happens when the
+ * response has been sent, or the client has gone after the headers were sent. Nothing here throws,
+ * waits, or changes the request for others. A request counts once, even if it passes this
+ * middleware several times.
  *
  * The user's functions see `url`, `path`, `baseUrl`, `originalUrl` and `params` as they were where
  * the middleware is mounted: the first place, if a request meets it at several.
@@ -75,7 +75,7 @@ export function pageViews<Subject>(
     // before.
     const place = callsBack ? new Mount(req) : (req.originalUrl ?? req.url)
     void req.socket.remoteAddress
-    // Comes once: after `finish`, or alone when the client hangs up.
+    // `close` is emitted once: after `finish`, or alone when the client hangs up.
     res.on('close', () => {
       if (res === decided) return
       decided = res
@@ -96,7 +96,7 @@ export function pageViews<Subject>(
       // Typed as Express's for the site's own functions, whatever framework it is.
       watch(req as Request, res as Response)
     } catch {
-      // A request that is none, as some tests make them: nobody's visit.
+      // Some tests of sites pass objects that are no requests. They are no visits.
     }
     next?.()
   }

@@ -1,6 +1,6 @@
 /**
- * Reports of views, for those who count them beside the activity that takes them: each has left a
- * function with the request, before it was known to bring a report.
+ * Passes reported views on to hits, which count them beside the activity that takes the reports.
+ * Hits register a function for each request, before it is known to bring a report.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Received } from './handler.js'

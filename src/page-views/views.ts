@@ -21,7 +21,7 @@ interface ViewsParts<Subject> {
   readonly forward: Forward<Subject>
   /** Start of a message about a wrong argument, such as `record() got`. */
   readonly got: string
-  /** What goes wrong with a cache that each process has for itself, for a warning. */
+  /** Consequence of a private cache in each process, for a warning. */
   readonly withPrivateCache: string
 }
 
@@ -51,7 +51,7 @@ export class Views<Subject> {
     this.#pseudonymizer.pseudonymize(subject, identity, undefined, time)
   }
 
-  /** Says in the log which argument is of no use, and what is done instead. */
+  /** Says in the log which argument is invalid, and what the package does instead. */
   refused(
     field: string,
     value: unknown,

@@ -1,4 +1,4 @@
-/** Whose view a request is, by the rules that the middleware and `record(req)` have in common. */
+/** Finds the visitor of a request, by rules that the middleware and `record(req)` share. */
 import type { BurstLogger } from '../support/logger.js'
 import { describe, Guard } from '../visitors/guard.js'
 import { Addresses } from './address.js'
@@ -6,7 +6,7 @@ import type { Request } from './express.js'
 import { asksForPrivacy, Bots } from './page-view.js'
 
 export interface VisitorSettings {
-  /** The site's own function that says who the visitor is, and the option it was given as. */
+  /** The site's own function that returns the visitor, and the option it was given as. */
   readonly visitor: { readonly option: string; readonly of: (req: Request) => unknown } | undefined
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
 }
@@ -14,7 +14,7 @@ export interface VisitorSettings {
 /** `none`: the view does not count; `anonymous`: without a visitor; `bot`: so, and apart. */
 export type Treatment = 'none' | 'bot' | 'anonymous' | 'with visitor'
 
-/** Counts a view of a subject. `identity` and `userAgent` say who came, and are not hashed yet. */
+/** Counts a view of a subject. `identity` and `userAgent` are not hashed yet. */
 export type Count<Subject> = (
   subject: Subject,
   identity: string | undefined,
@@ -66,7 +66,7 @@ export class Visitors {
     return asks ? 'anonymous' : 'with visitor'
   }
 
-  /** Who the visitor is, not hashed yet; `undefined`: unknown. */
+  /** Identity of the visitor, not hashed yet; `undefined`: unknown. */
   identityOf(req: Request): string | undefined {
     const { visitor } = this.#settings
     if (!visitor) return this.#addresses.of(req)
@@ -75,7 +75,7 @@ export class Visitors {
     )
   }
 
-  /** What tells visitors of one identity apart: the user agent, where they are addresses. */
+  /** The user agent, which distinguishes visitors whose identity is one address. */
   userAgentOf(req: Request, identity: string | undefined): string | undefined {
     return this.#settings.visitor || identity === undefined ? undefined : req.headers['user-agent']
   }

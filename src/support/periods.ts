@@ -26,7 +26,7 @@ export const MAX_HOURS_OF_DAYS = (MAX_PERIODS.day * DAY_MS) / HOUR_MS
 export const MAX_VALUES = 1_000
 export const DEFAULT_VALUES = 10
 
-/** Of a day such as `2026-05-17`. */
+/** Characters of a day such as `2026-05-17`. */
 const DAY_LENGTH = 10
 const LAST_MOMENT = Date.UTC(9999, 11, 31)
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})?)?$/

@@ -58,7 +58,7 @@ export class Guard {
     return false
   }
 
-  /** Says what was of no use, and what is done instead. */
+  /** Says in the log which value was invalid, and what the package does instead. */
   say(trouble: string, what: string, instead: string): void {
     this.#logger.warn(trouble, `wide-cache: ${what}; ${instead}`)
   }

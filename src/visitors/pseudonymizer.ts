@@ -15,8 +15,8 @@ const PATIENCE_MS = 1_000
 const MAX_WAITING = 1_000
 
 /**
- * Takes a visit on: when it was, a hash of who the visitor is (`null` where that is unknown), its
- * subject, which is a page or an item, and when it was recorded.
+ * Takes a visit: its time, a hash of the visitor (`null`: unknown), its subject, which is a page or
+ * an item, and the time at which it was recorded.
  */
 export type Forward<Subject> = (
   time: number,
@@ -66,8 +66,8 @@ export class Pseudonymizer<Subject> {
 
   /**
    * Forwards a visit to `subject`, now or within five seconds. Without identity: without a visitor.
-   * `userAgent`: what tells visitors of one identity (an address) from each other. `at`: the time
-   * of the visit; by default, now.
+   * `userAgent` distinguishes visitors of one identity (an address). `at`: the time of the visit;
+   * by default, now.
    */
   pseudonymize(subject: Subject, identity: string | undefined, userAgent = '', at?: number): void {
     const recordedAt = this.#clock.now()
@@ -117,7 +117,7 @@ export class Pseudonymizer<Subject> {
     this.#gaveUp = salt === undefined
     this.#patienceMs = PATIENCE_MS
     const hashes = salt && this.#under(salt)
-    // Yesterday's, and with them who was here, are not kept until somebody comes.
+    // Yesterday's hashes are dropped at once, because they show who was here.
     if (!hashes) this.#hashes = undefined
     this.#deadline?.cancel()
     this.#deadline = undefined
