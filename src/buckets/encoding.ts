@@ -1,7 +1,7 @@
 /**
  * Keys and values as the tables hold them: bytes of a bounded length. Two keys are the same if
- * their bytes are; which bucket a key is in hangs on its hash alone, which every process and
- * version computes alike.
+ * their bytes are. The bucket of a key depends on its hash alone, which every process and version
+ * computes alike.
  */
 import { hash } from 'node:crypto'
 import type { Codec } from '../support/codec.js'
@@ -30,8 +30,8 @@ export class Encoding<T> {
     const end = this.#codec.encode(value, this.#target, 0)
     if (end === -1) {
       throw new RangeError(
-        `wide-cache: a ${this.#what} of more than ${this.#target.length} bytes; allowed: at ` +
-          'most so many',
+        `wide-cache: a ${this.#what} of more than ${this.#target.length} bytes; allowed: at most ` +
+          `${this.#target.length} bytes, as encoded by ${this.#what}Codec`,
       )
     }
     return Buffer.from(this.#target.subarray(0, end))

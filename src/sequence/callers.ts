@@ -33,7 +33,7 @@ export class Callers {
   readonly #maxBatch: number
   #queue: Caller[] = []
   #timer: Timer | undefined
-  /** The last failure, for those who lose patience. */
+  /** The last failure, for the error of callers that have waited too long. */
   failure: unknown
 
   constructor(name: string, block: number, clock: Clock) {
@@ -45,7 +45,8 @@ export class Callers {
   join(): Promise<number> {
     if (this.#queue.length >= MAX_WAITING) {
       const message =
-        `wide-cache: ${MAX_WAITING} callers wait for a number of sequence ` + `"${this.#name}"`
+        `wide-cache: ${MAX_WAITING} callers wait for a number of sequence "${this.#name}": ` +
+        'await earlier calls, or raise the option "block"'
       return Promise.reject(new SequenceError('SEQUENCE_QUEUE_FULL', message))
     }
     return new Promise((resolve, reject) => {
@@ -76,8 +77,8 @@ export class Callers {
   }
 
   /**
-   * Hands the numbers from `first` on to the first `count` of the batch; for the others there are
-   * no numbers left.
+   * Gives the numbers from `first` on to the first `count` callers of the batch. No numbers are
+   * left for the others.
    */
   answer(batch: readonly Caller[], first: number, count: number): void {
     this.#queue.splice(0, batch.length)
