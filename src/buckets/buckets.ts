@@ -15,7 +15,7 @@ export interface HashRange {
   readonly last: number
 }
 
-/** The names of the tables and of their column that says whose row it is. */
+/** The names of the tables, and of their column with the id of the map or queue. */
 export interface BucketTables {
   /** The word for it, in messages. */
   readonly what: string
@@ -29,7 +29,7 @@ export interface BucketTables {
 /** A process was given another number of buckets than the map or queue has. */
 export class BucketsDifferError extends RangeError {
   override readonly name = 'BucketsDifferError'
-  /** For programs. */
+  /** Stable code of the error, for programs. */
   readonly code = 'ERR_WIDE_CACHE_BUCKETS'
 
   constructor(what: string, id: string, given: number, stored: number) {
@@ -89,8 +89,8 @@ export class Buckets {
   }
 
   /**
-   * Locks a bucket until the transaction ends, and says its range as it is now; `undefined`:
-   * another one has it, or it is no more.
+   * Locks a bucket until the transaction ends, and returns its present range; `undefined`: another
+   * transaction has locked it, or it no longer exists.
    */
   async lock(tx: Transaction, bucket: number): Promise<HashRange | undefined> {
     const { buckets, owner } = this.#names
@@ -105,8 +105,8 @@ export class Buckets {
   }
 
   /**
-   * Sees to the tables and the buckets, once; tried again after a failure. @throws
-   * BucketsDifferError; DatabaseError
+   * Makes the tables and the buckets, once; retries after a failure. @throws BucketsDifferError;
+   * DatabaseError
    */
   enter(): Promise<void> {
     this.#entered ??= this.#enter().catch((error: unknown) => {

@@ -1,7 +1,7 @@
 /**
- * Calls of a function that the user has given, of which nobody knows how long they take. A call
- * that is past its time limit counts as failed, whatever becomes of it. So a promise that never
- * settles holds up its bucket for a limited time, and no other bucket.
+ * Calls of a function that the user has given, which may take any time. A call that is past its
+ * time limit counts as failed, whatever its result. So a promise that never settles blocks its
+ * bucket for a limited time, and no other bucket.
  */
 import type { Environment } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
@@ -12,7 +12,7 @@ export const SLOW_MS = 5_000
 /** A call that is no longer waited for. Also the `reason` of its `AbortSignal`. */
 export class AbandonedCallError extends Error {
   override readonly name = 'AbandonedCallError'
-  /** For programs. */
+  /** Stable code of the error, for programs. */
   readonly code: 'ERR_WIDE_CACHE_TIMEOUT' | 'ERR_WIDE_CACHE_LEASE_LOST' | 'CLOSED'
 
   constructor(code: AbandonedCallError['code'], message: string) {

@@ -1,4 +1,4 @@
-/** What a map or an export queue cannot process by itself, as an operator sees it. */
+/** Updates and entries that a map or an export queue cannot process by itself, for operators. */
 
 /** A parked update, or the first entry of a batch that the exporter has failed at. */
 export interface Parked {
@@ -17,14 +17,14 @@ export interface Parked {
   readonly value: Buffer
 }
 
-/** Which of them are asked for, in ascending order of their ids. */
+/** Selection of parked updates and entries, in ascending order of their ids. */
 export interface ParkedQuery {
   readonly name?: string | undefined
   readonly id?: number | undefined
   readonly limit: number
 }
 
-/** What an operator may do with one. Each returns why it was not done, or `undefined`. */
+/** Actions of an operator. Each returns the reason why it was not done, or `undefined`. */
 export interface ParkedActions {
   /** Has it processed again. */
   retry(parked: Parked): Promise<string | undefined>

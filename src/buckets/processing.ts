@@ -1,7 +1,7 @@
 /**
- * Processing by itself: at times, in one process at a time. Which one is told by a lease in SQL,
- * which saves the others the work; two at a time would do no harm. A process that dies is followed
- * by another when its lease is over. A run that waits for a slow call is left to itself, and its
+ * Processing by itself: on a schedule, in one process at a time. A lease in SQL selects the process
+ * and saves the others the work; two at a time would do no harm. If a process dies, another one
+ * takes the lease when it is over. A run that waits for a slow call is left to itself, and its
  * process gives the lease back: other processes, and later runs of this one, do the rest.
  */
 import { warnOfFailure } from '../connections/warn-failure.js'
@@ -50,7 +50,7 @@ interface Parts {
   readonly names: BucketTables
   readonly id: string
   readonly database: Database
-  /** Sees to it that there is a row for the lease. */
+  /** Makes the row for the lease, if there is none. */
   readonly enter: () => Promise<void>
   readonly process: () => Promise<unknown>
   /** Tells whether a call is slow that has begun at a moment of `clock.elapsed()`, or later. */
@@ -155,7 +155,7 @@ export class Processing {
       id,
       logger,
     } = this.#parts
-    // Its owner has closed the database, and so has no more use for this.
+    // The owner has closed the database, so processing ends too.
     if (error instanceof DatabaseError && error.code === 'DATABASE_CLOSED') return this.#stop()
     const why = error instanceof Error ? error.message.replace(/^wide-cache: /, '') : String(error)
     warnOfFailure(
@@ -191,7 +191,7 @@ export class Processing {
     ) {
       return false
     }
-    // If the answer stays out, it may be done, and is to be given back.
+    // If no answer comes, this process may have the lease, and must give it back.
     this.#holds = true
     // As it was read: another may have taken it meanwhile.
     const { affectedRows } = await database.query(

@@ -7,7 +7,7 @@ import { bucketsOf } from './options.js'
 import { type Every, Processing } from './processing.js'
 import type { Queue } from './queue.js'
 
-/** What a processor is made of. */
+/** Parts of a processor. */
 export interface ProcessorParts {
   readonly queue: Queue<unknown, unknown>
   readonly every: Every
@@ -46,11 +46,11 @@ export abstract class QueueProcessor {
   }
 
   /**
-   * Processes what is queued, bucket by bucket, and passes by the buckets that another processor is
-   * at, or that rest after a failure. Any number of processes may call it, at any time, again and
-   * again. When it resolves, a map has processed all updates committed before the call, except
-   * those in buckets that it has passed by. An export queue exports at most 50,000 entries of a
-   * bucket in one call.
+   * Processes what is queued, bucket by bucket. Skips buckets that another processor works on, or
+   * that rest after a failure. Any number of processes may call it, at any time and repeatedly.
+   * When it resolves, a map has processed all updates committed before the call, except those in
+   * buckets that it has skipped. An export queue exports at most 50,000 entries of a bucket in one
+   * call.
    *
    * @returns how many updates or entries it has taken from the queue, updates that it has parked
    * included

@@ -1,6 +1,6 @@
 /**
- * What a map or an export queue has in SQL: keys and values that wait to be processed, each in the
- * bucket of its key's hash. Opens the database, and encodes, checks and inserts what is queued.
+ * The queue of a map or an export queue in SQL: keys and values that wait to be processed, each in
+ * the bucket of its key's hash. Opens the database, and encodes, checks and inserts what is queued.
  */
 import { Connections } from '../connections/connections.js'
 import {
@@ -99,7 +99,7 @@ export class Queue<K, V> {
     return this.#transactions.check(tx)
   }
 
-  /** What a transaction has added and not yet inserted; nothing for a database. */
+  /** Rows that a transaction has added and not yet inserted; none for a database. */
   addedIn(on: Pick<Queryable, 'query'>): readonly Encoded[] {
     return this.#waiting.of(on)
   }

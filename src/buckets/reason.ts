@@ -1,7 +1,7 @@
 /** Longest reason kept in a table, in characters. */
 const MAX_REASON = 500
 
-/** Why a function of the user has failed, for a table and an operator. */
+/** Returns the reason why a function of the user has failed, for a table and an operator. */
 export function reasonOf(error: unknown, what: string): string {
   const text =
     error instanceof Error

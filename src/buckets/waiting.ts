@@ -1,7 +1,7 @@
 /**
  * Rows that wait for the end of a transaction. They are inserted just before its commit, when it
  * holds all row locks that its work takes. So of two transactions that change the same row, the one
- * that commits first has the lower ids, in whatever order they spoke to the map or queue.
+ * that commits first has the lower ids, in whatever order they called the map or queue.
  */
 import type { Queryable, Transaction } from '../database/database.js'
 

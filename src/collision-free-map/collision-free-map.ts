@@ -28,7 +28,7 @@ const MAX_UPDATES_A_CALL = 100_000
 /** Queued updates of one key that `get` takes into account; with more, processing is far behind. */
 const MAX_QUEUED_IN_GET = 100_000
 
-/** What a map is made of. */
+/** Parts of a map. */
 export interface MapParts<K, V> extends Omit<ProcessorParts, 'processBucket'> {
   readonly queue: Queue<K, V>
   readonly combining: Combining<K, V>

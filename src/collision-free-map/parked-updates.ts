@@ -1,4 +1,4 @@
-/** Updates that `combine` has not taken: listed, queued again, or given up. */
+/** Lists, queues again and gives up updates for which `combine` has failed. */
 import {
   type Parked,
   type ParkedActions,

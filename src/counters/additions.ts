@@ -1,6 +1,6 @@
 /** Increments of several callers that are counted as one. */
 
-/** What one caller adds, and what that comes to. */
+/** Addition of one caller, and the value that it comes to. */
 export interface Addition<Value> {
   readonly delta: number
   value: Value | undefined
@@ -10,7 +10,7 @@ export function sumOf(items: readonly Addition<unknown>[]): number {
   return items.reduce((total, { delta }) => total + delta, 0)
 }
 
-/** Gives each caller, in their order, its own part of what the sum has come to. */
+/** Gives each caller, in their order, its own number, from the value that the sum came to. */
 export function spread(items: readonly Addition<number | string>[], value: number): void {
   let left = value
   for (const item of items.toReversed()) {

@@ -56,8 +56,9 @@ export class CachedTotal {
   }
 
   /**
-   * The total in the cache; else what `read` returns, for the cache too if nobody else is about to.
-   * A cache that does not answer is passed by.
+   * The total in the cache; otherwise that of `read`, which is then stored in the cache, unless
+   * another process is reading it.
+   * A cache that does not answer is skipped.
    *
    * @throws what `read` throws
    */

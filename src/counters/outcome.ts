@@ -1,12 +1,12 @@
 import { mayBeDone } from '../connections/retry.js'
 
 /**
- * An increment may or may not have been counted: an answer stayed out, for longer than was waited
- * and tried again. `cause` is the CacheError or DatabaseError. Calling again may count it twice.
+ * An increment may or may not have been counted: no answer came, though the package waited for it
+ * and retried. `cause` is the CacheError or DatabaseError. Calling again may count it twice.
  */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError'
-  /** For programs. */
+  /** Stable code of the error, for programs. */
   readonly code = 'COUNTER_OUTCOME_UNKNOWN'
 
   constructor(counter: string, cause: Error) {

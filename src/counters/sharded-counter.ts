@@ -78,7 +78,7 @@ export class ShardedCounterIn {
    * Adds `delta`, which may be negative. Resolves when it is committed.
    *
    * @throws RangeError: the number would leave ±(2^53-1); nothing was counted. OutcomeUnknownError:
-   * the database was not heard of for some 10 s, and it may or may not have been counted.
+   * the database did not answer for some 10 s, and it may or may not have been counted.
    * DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<void> {
@@ -108,10 +108,10 @@ export class ShardedCounterIn {
   }
 
   /**
-   * Spreads the counter over `n` rows (1 to 1000), if it has fewer. Other processes learn it with
-   * their next increment, which is refused by a row that is one of more than they know.
+   * Spreads the counter over `n` rows (1 to 1000), if it has fewer. Safe to repeat. Other processes
+   * learn the new number with their next increment, from the row that it would update.
    *
-   * @throws DatabaseError; done again it does no harm
+   * @throws DatabaseError
    */
   async increaseShards(n: number): Promise<void> {
     return this.#connections.run(async () => {

@@ -63,7 +63,7 @@ export class Shards {
     this.#id ??= id
   }
 
-  /** Sees to it that there are at least `count` shards. May be done again. */
+  /** Makes sure that there are at least `count` shards. Safe to repeat. */
   async grow(count: number): Promise<void> {
     const { id, shards } = await this.#database.retriedTransaction((tx) =>
       this.#lock(tx, Math.max(count, this.#least)),

@@ -57,7 +57,7 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
 }
 
 /**
- * Brings what transactions say to the world outside the database, in order: an entry that was added
+ * Passes entries of committed transactions on to other systems, in order: an entry that was added
  * in a transaction reaches `exporter(entries)` at least once if that transaction commits, and never
  * otherwise. After Fluo Recipes, "Export Queue" (Apache Fluo, 2015), on SQL.
  *

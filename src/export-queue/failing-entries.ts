@@ -1,4 +1,4 @@
-/** Entries that the exporter fails at: listed, tried at once, or given up. */
+/** Lists, retries and gives up entries that the exporter fails at. */
 import {
   type Parked,
   type ParkedActions,

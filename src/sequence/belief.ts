@@ -17,7 +17,7 @@ export class Belief {
   readonly generation: number
   readonly token: Buffer | null
   readonly base: number
-  /** After SQL had first said that this is the newest generation. */
+  /** Moment after SQL had first said that this is the newest generation. */
   readonly since: number
   reserved: number
   established: boolean

@@ -9,8 +9,8 @@
  * still believes in an old one, or a server comes back with its counter. No clock takes part in
  * this. A cache that may go back does not count at all.
  *
- * Why numbers grow, on all processes: who calls after an answer gets a greater number. Within a
- * generation `increment` sees to it. Between two: an operation is sent for those who wait at that
+ * Why numbers grow, on all processes: a call after an answer gets a greater number. Within a
+ * generation `increment` ensures it. Between two: an operation is sent for those who wait at that
  * moment, and only while this process believes the generation to be the newest, that is, within
  * BELIEF_MS of having asked SQL. Numbers of a new generation are handed out only once its row says
  * `established`, which a process writes that has known of it for ESTABLISH_MS: by then all beliefs
