@@ -34,5 +34,7 @@ export async function dimensionNamed(
 ): Promise<string> {
   const dimensions = await recordedDimensions(database, name)
   if (dimensions.includes(dimension)) return dimension
-  throw new UsageError(`--${flag}: it has no values; there are values of ${dimensions.join(', ')}`)
+  throw new UsageError(
+    `--${flag}: this dimension has no values; dimensions with values: ${dimensions.join(', ')}`,
+  )
 }

@@ -217,7 +217,7 @@ describe('a command line that asks for nothing that exists is refused, and not r
     [
       'another flag beside --module',
       ['collect', '--module', 'a.js', '--database', 's3cret'],
-      /^--database does not go with --module, /,
+      /^--database does not go with --module: the exports of the file/,
     ],
     ['a fraction', ['collect', '--width', '1.5'], /^--width wants a whole number$/],
     ['a negative number', ['collect', '--width=-1'], /^--width wants a whole number$/],

@@ -194,7 +194,7 @@ export function commandOf(args: readonly string[]): Command {
   if (command === undefined) throw new UsageError(`a command is missing: ${COMMANDS}`)
   if (!isCommand(command)) throw noSuchCommand(command)
   if (more.length > 0 && !TAKES_WORDS.includes(command)) {
-    throw new UsageError(`${command} takes flags only, and something else is behind it`)
+    throw new UsageError(`${command} takes flags only, and another argument follows it`)
   }
   const taken: readonly string[] = FLAGS[command]
   const foreign = OWN_FLAGS.find((flag) => flag in values && !taken.includes(flag))
@@ -259,7 +259,11 @@ function collectModule(
   const other = ['database', ...FLAGS.collect].find(
     (flag) => flag in values && !['module', 'collect', 'listen'].includes(flag),
   )
-  if (other) throw new UsageError(`--${other} does not go with --module, which has its own options`)
+  if (other) {
+    throw new UsageError(
+      `--${other} does not go with --module: the exports of the file have their own options`,
+    )
+  }
   const { collect, listen } = values
   return { command: 'collect-module', module, collect, listen }
 }

@@ -292,7 +292,7 @@ describe('export', () => {
   test('says which names and dimensions there are', async () => {
     for (const [args, said] of [
       [['--name', 'shoppe'], /names with visits: shop /],
-      [['--top', 'country'], /--top: it has no values; there are values of page /],
+      [['--top', 'country'], /--top: this dimension has no values; dimensions with values: page /],
     ] as const) {
       const ran = await run(['export', ...flags, ...args], env)
       assertOneLine(ran, said)

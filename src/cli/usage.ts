@@ -16,9 +16,9 @@ Commands:
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
 In a terminal start npx wide-cache collect; in a service node_modules/.bin/wide-cache collect, since
-npx does not hand SIGTERM on. Rows of a WideCache of your own need --module, which has its commit.
+npx does not forward SIGTERM. Rows of a WideCache of your own need --module, which has its commit.
 
-Flags of all:
+Flags of all commands:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
                               (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,
                               else sqlite:./wide-cache.db)
@@ -34,10 +34,10 @@ Flags of collect. What is not given is as the web processes have recorded it in 
   --layer-seconds <seconds>
   --drain-after-layers <n>    (default: 2, or 3 with layers of 1 s)
   --cell-ttl-seconds <s>
-  --retention-hours <hours>   of visits; the longest time that a process gives counts
+  --retention-hours <hours>   of visits; the longest time that any process gives is used
   --collect <cron>            when to collect, a cron line such as "*/10 * * * * *"
                               (default: every 3 s, or each layer where layers are shorter)
-  --listen <host:port>        serves /healthz, /readyz and /metrics there; a port alone is one of
+  --listen <host:port>        serves /healthz, /readyz and /metrics there; a bare port listens on
                               127.0.0.1 (default: does not listen)
   --module <file>             collects only what the file exports: each WideCache, activity and
                               hits, with their own options; only --collect, --listen and --log
@@ -56,7 +56,7 @@ Flags of quarantine. Retried rows are committed once; dropped ones count as lost
   --name <name>               only frames of this: the name of an activity, or hits.<name>
   --json                      prints what it finds or does as JSON
 
-Flags of parked. What is skipped is gone:
+Flags of parked. Skipped updates and entries are gone:
   --name <name>               only this: the id of a map or an export queue, or hits.<name>
   --json                      prints what it finds or does as JSON
 
