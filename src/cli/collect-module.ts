@@ -1,6 +1,6 @@
 /**
  * `wide-cache collect --module`: collects what a file of the site exports. So the `commit` of a
- * WideCache of one's own runs beside the web processes, which say `collect: false`.
+ * site's own WideCache runs beside the web processes, which have `collect: false`.
  */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'

@@ -42,8 +42,8 @@ interface Running {
 }
 
 /**
- * Collects until `stop` is aborted, and listens at `where`. @throws what no waiting mends: wrong
- * options, a missing right.
+ * Collects until `stop` is aborted, and listens at `where`. @throws errors that do not pass by
+ * themselves: wrong options, a missing right.
  */
 export async function collect(
   cacheUrl: string | undefined,
@@ -116,7 +116,8 @@ class CollectedNames {
   }
 
   /**
-   * Starts collectors as names are recorded, until they are to stop. @throws what no waiting mends
+   * Starts collectors as names are recorded, until `stop` is aborted. @throws errors that do not
+   * pass by themselves
    */
   async follow(): Promise<void> {
     const stop = this.#stop
@@ -167,7 +168,7 @@ class CollectedNames {
     }
   }
 
-  /** Once: to wait would not mend it. @throws DatabaseError that names the right and the table */
+  /** Checks the rights, until it has succeeded. @throws DatabaseError naming right and table */
   async #refuseMissingRights(): Promise<void> {
     if (this.#mayWrite) return
     for (const { error } of await refusedRights(this.#database, WRITTEN)) {
@@ -222,7 +223,7 @@ class CollectedNames {
       cellTtlSeconds,
     }
     const { name: site, measure } = measureOf(name)
-    // Either may be the one that the sites' figures are of.
+    // The figures of the sites may be of either measure.
     const count = measure === 'bots' ? 'served' : measure
     if (kind === 'activity') {
       const historyDays = recorded.historyDays || undefined

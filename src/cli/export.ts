@@ -81,7 +81,7 @@ function momentsOf({ from, to }: ExportOptions): { from: string; to: string } {
   return { from, to }
 }
 
-/** The first hour of which the values are kept by the hour. */
+/** The first hour whose values are kept by the hour. */
 async function keptFrom(queryable: Queryable, name: string): Promise<number> {
   const days = (await readNameSettings(queryable, name))?.historyDays ?? 0
   return hourOf(await queryable.now()) - HOURS_A_DAY * days
@@ -118,7 +118,7 @@ async function* asLines(rows: Rows): AsyncGenerator<string> {
   for await (const row of rows) yield `${JSON.stringify(row)}\n`
 }
 
-/** `export … | head` has read what it wants. */
+/** Ignores that the reader of a pipe has ended, as in `export … | head`. */
 function unlessReaderLeft(error: unknown): void {
   if (error instanceof Error && 'code' in error && error.code === 'EPIPE') return
   throw error

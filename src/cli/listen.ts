@@ -1,6 +1,6 @@
 /**
- * `--listen`: what an orchestrator and Prometheus ask a collector over HTTP. Answers are made at
- * most once a second, from figures that are cached, so no request costs SQL anything.
+ * `--listen`: answers an orchestrator and Prometheus over HTTP, for a collector. Answers are made
+ * at most once a second, from figures that are cached, so no request costs SQL anything.
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { METRICS_CONTENT_TYPE } from '../metrics/prometheus.js'
@@ -96,7 +96,7 @@ function listening(server: Server, host: string, port: number): Promise<void> {
     server.once('error', reject)
     server.listen({ host, port }, () => {
       server.off('error', reject)
-      // A socket that cannot be accepted, for want of descriptors: the next one may be.
+      // A socket could not be accepted, for lack of file descriptors. The next one may be.
       server.on('error', () => undefined)
       resolve()
     })

@@ -46,7 +46,7 @@ try {
   const usage = error instanceof UsageError
   const message =
     `wide-cache: ${text.replace(/^wide-cache: /, '')}` + (usage ? ' (see wide-cache --help)' : '')
-  // What is fatal to a grid the grid has logged itself.
+  // The grid itself has logged the errors that end it.
   if (message !== log.last) log.error(message, codeOf(error))
   process.exitCode = CANNOT_RUN
 }

@@ -19,10 +19,10 @@ const MAX_LISTED = 1_000
 /** Rows of a frame that are shown. */
 const MAX_ROWS_SHOWN = 20
 
-/** Bytes shown of what cannot be read. */
+/** Bytes shown of a frame that cannot be decoded. */
 const MAX_BYTES_SHOWN = 256
 
-/** The database, the frames that the command is about, and where its words go. */
+/** The database, the frames that the command is about, and its outputs. */
 export interface Shown {
   readonly database: Database
   readonly name: string | undefined

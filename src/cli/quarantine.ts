@@ -102,7 +102,7 @@ async function* framesOf(
   }
 }
 
-/** Returns the rows committed, why they are not, or `undefined`: it is no longer there. */
+/** Returns the rows committed, or the reason why not; `undefined`: it is no longer there. */
 async function retry(
   { database, log }: Shown,
   frame: QuarantinedFrame,

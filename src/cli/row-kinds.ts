@@ -1,4 +1,4 @@
-/** How commands show and commit the rows of frames in quarantine, by their kinds. */
+/** Shows and commits the rows of frames in quarantine, by their kinds, for commands. */
 import { commitVisits } from '../activity/commit.js'
 import { packedPairs, unpackPair } from '../activity/packed-dimensions.js'
 import { type Visit, visitCodec } from '../activity/visit.js'

@@ -8,7 +8,7 @@ export type Collected = Pick<Collectable, 'metrics' | 'collectingTroubles'>
 
 /**
  * @param collected all that is collected at a time, by name
- * @param blind why that is not known; `undefined`: it is
+ * @param blind returns the reason why that is not known; `undefined`: it is known
  */
 export function servedBy(
   collected: () => Iterable<readonly [name: string, Collected]>,
@@ -17,7 +17,7 @@ export function servedBy(
   return {
     metrics: () =>
       joinMetrics(
-        // One that is just being closed has nothing to say.
+        // One that is being closed rejects, and has no metrics.
         ...[...collected()].map(([, one]) => ({ metrics: () => one.metrics().catch(() => '') })),
       ),
     async troubles() {

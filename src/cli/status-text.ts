@@ -11,7 +11,7 @@ const INDENT = '  '
 /** Tables shown, the largest first. */
 const MAX_TABLES = 8
 
-/** What the command prints. */
+/** Data that the command prints. */
 export interface Status {
   /** The database's clock, in milliseconds since the Unix epoch. */
   readonly readAt: number

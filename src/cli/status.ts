@@ -1,4 +1,4 @@
-/** `wide-cache status`: how each name does, as SQL knows it. */
+/** `wide-cache status`: the state of each name, from SQL. */
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Database, DatabaseError } from '../database/database.js'
 import { tableSizes } from '../database/dialect.js'
@@ -23,9 +23,9 @@ import { type Status, statusText } from './status-text.js'
 const WATCH_MS = 2_000
 
 /**
- * Prints it once, or, with `watch`, every two seconds until `stop` is aborted. @param clear what
- * makes room on a terminal before it is printed again
+ * Prints it once, or, with `watch`, every two seconds until `stop` is aborted.
  *
+ * @param clear text that clears the terminal before it is printed again
  * @throws Error, UsageError, DatabaseError
  */
 export async function status(

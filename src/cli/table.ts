@@ -3,7 +3,7 @@ import { printable } from '../support/printable.js'
 
 type Cell = string | number
 
-/** The widest line that is made: what any terminal shows without breaking it. */
+/** The widest line, which any terminal shows without breaking it. */
 const MAX_LINE = 80
 const GAP = '  '
 

@@ -1,11 +1,11 @@
-/** The files of the page, read once. They are served as they are, but for what nobody runs. */
+/** The files of the page, read once. They are served without comments and indentation. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Tagged, tagged } from '../page-views/answers.js'
 import { packageFile } from '../support/package-file.js'
 
 const FOLDER = 'dashboard/assets'
 const PAGE = 'page.html'
-/** What a request may see: all, all but the operation, or totals. */
+/** Part that a request may see: all, all but the operation, or totals. */
 export type Sees = 'allowed' | 'figures' | 'totals'
 
 /** Content types by file ending. Files with other endings are not served. */
@@ -16,7 +16,7 @@ const TYPES: Readonly<Record<string, string>> = {
   svg: 'image/svg+xml',
 }
 
-/** The part of the page that only those have who may see all. */
+/** The part of the page that only requests with full access get. */
 const OPERATION = /^ *<details id="operation">[^]*?<\/details>\n/m
 
 /** Comments that have their lines to themselves: more than a quarter of all. */
@@ -25,7 +25,7 @@ const COMMENTS = /^ *(?:\/\*[^]*?\*\/|\/\/.*)\n/gm
 /** Indentation and empty lines: a tenth of the rest. No text of the page has them. */
 const INDENTS = /^\s+/gm
 
-/** The page for those who see so much. */
+/** The page for requests with this access. */
 export function pageOf(sees: Sees): Tagged {
   const { body, type } = asset(PAGE)
   const marked = body.replace('<main id="main">', `<main id="main" data-sees="${sees}">`)

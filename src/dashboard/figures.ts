@@ -1,4 +1,4 @@
-/** The figures of a span: what the page shows of it, each beside that of the period before. */
+/** The figures of a span for the page, each beside that of the period before. */
 import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'

@@ -1,4 +1,4 @@
-/** The query of a request, read and checked. What is wrong is named, with what is allowed. */
+/** Reads and checks the query of a request. An error names the parameter and what is allowed. */
 import { DAY_MS } from '../support/clock.js'
 import {
   DEFAULT_VALUES,

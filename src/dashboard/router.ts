@@ -1,6 +1,6 @@
 /**
- * The dashboard's routes. All but unknown paths ask {@link gate} first; what they answer is JSON
- * for the page, CSV for people, and the files of the page itself.
+ * The dashboard's routes. All but unknown paths ask {@link gate} first. The answers are JSON for
+ * the page, CSV for people, and the files of the page itself.
  */
 import type { ServerResponse } from 'node:http'
 import { type Clock, systemClock } from '../support/clock.js'
@@ -88,7 +88,7 @@ export function dashboardRouter(
 
   const time = (): string => new Date(clock.now()).toISOString()
 
-  /** What is on its way begins where the overview ends. */
+  /** Reads the overview, and the cells from its end on. */
   const now = shared(clock, NOW_MS, async () => {
     const overview = await figures('overview', () => source.overview(), NOW_TIMEOUT_MS)
     const live =
@@ -244,7 +244,7 @@ export function dashboardRouter(
   )
 }
 
-/** The tail without what is of interest to the operation only. */
+/** The tail without the cells, which only the operation shows. */
 function withoutCells({ layers, ...live }: Live) {
   return { ...live, layers: layers.map(({ start, pageViews }) => ({ start, pageViews })) }
 }
@@ -253,7 +253,7 @@ function ageOf(overview: { readonly stale: boolean } | null): string | undefined
   return overview?.stale ? 'The figures are older than they should be.' : undefined
 }
 
-/** What is wrong with figures for which the source gives no reason, and what to do. */
+/** Returns a problem of the figures for which the source gives no reason, and what to do. */
 function troubleOf({
   overview,
   live,

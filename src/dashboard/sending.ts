@@ -1,4 +1,4 @@
-/** Sends what the routes of the dashboard answer with. */
+/** Sends the answers of the dashboard. */
 import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { IncomingMessage, ServerResponse } from 'node:http'
@@ -57,7 +57,7 @@ export function redirected(req: Received, res: ServerResponse): boolean {
   setHeaders(res, 'no-store')
   const last = path.slice(path.lastIndexOf('/') + 1)
   const target = `./${last}/${query === undefined ? '' : `?${query}`}`
-  // What a header cannot hold, though a client may have sent it.
+  // A client may have sent characters that a header cannot hold.
   res.setHeader('Location', target.replace(/[^!-~]/g, encodeURIComponent))
   sendText(res, 'text/plain; charset=utf-8', 'The page is at the path with a slash.', 302)
   return true
@@ -69,7 +69,7 @@ export function refuse(res: ServerResponse, path: string, page: Tagged): void {
   else sendJson(res, { error: 'This request may not see the dashboard' }, 403)
 }
 
-/** 304 to who has the same already, as of a range that is over. */
+/** Sends 304 to a client that has the same already, as of a range that is over. */
 export function sendPanel(res: ServerResponse, value: unknown): void {
   if (res.headersSent) return
   setHeaders(res, 'private, no-cache')

@@ -1,6 +1,6 @@
 /**
- * What the page shows in one of its parts, as a table: its CSV and its JSON have the same rows,
- * with the shares, changes and figures of the period before that stand there.
+ * One part of the page as a table. Its CSV and its JSON have the same rows, with the shares,
+ * changes and figures of the period before that the page shows.
  */
 import { csvRow } from '../support/csv.js'
 import { type Download, fileName, NO_VALUE } from './downloads.js'
@@ -26,7 +26,7 @@ export interface Shown {
 /** Precision of shares and changes. */
 const DIGITS = 10_000
 
-/** Fails as the source does: who asks for a file gets all of it, or an error. */
+/** Fails as the source does, because a file is sent as a whole or not at all. */
 const whole: Read = async (_what, work) => work()
 
 /** @throws QueryError */

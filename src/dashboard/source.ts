@@ -10,7 +10,7 @@ export interface DashboardSource {
   /** `page` first, then the site's own dimensions. */
   readonly dimensions: readonly string[]
   overview(): Promise<Dated<Overview>>
-  /** What is in the cells after this moment, the `asOf` of an overview. */
+  /** Contents of the cells after this moment, the `asOf` of an overview. */
   live(asOf: string): Promise<Live>
   /** One entry for each hour or UTC day that starts from `from` on and before `to`. */
   history(range: Range & { readonly by: Period }): Promise<Dated<readonly Sums[]>>
@@ -21,7 +21,7 @@ export interface DashboardSource {
   ledger(): Promise<LedgerReport>
   /** Certificates of the last days, the oldest first. */
   certificates(days: number): Promise<readonly Certificate[]>
-  /** How each grid is collected, as of some seconds ago. */
+  /** Collectors of each grid, as of some seconds ago. */
   collectors(): Promise<readonly Collector[]>
   /** Problems of this process and its servers, a sentence each. */
   health(): { readonly reasons: readonly string[] }
@@ -52,11 +52,11 @@ export interface Certificate {
   readonly closed: boolean
   readonly pageViews: number
   readonly balanced: boolean
-  /** What differs, a sentence each. */
+  /** The differences, a sentence each. */
   readonly findings: readonly string[]
 }
 
-/** How a grid is collected. */
+/** Collectors of a grid, and their last run. */
 export interface Collector {
   /** Whether the grid is in a shared cache, and not in the memory of one process. */
   readonly isShared: boolean

@@ -9,7 +9,7 @@ import type { Range } from './source.js'
 
 export interface Span extends Range {
   readonly by: Period
-  /** How much earlier the period before it is. */
+  /** Distance to the period before it, in milliseconds. */
   readonly beforeMs: number
 }
 

@@ -1,4 +1,4 @@
-/** What a history is of: one value of a dimension, or one item of hits. */
+/** Subject of a history: one value of a dimension, or one item of hits. */
 import { type Read, upTo } from './figures.js'
 import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
 import type { Counted, DashboardHits, DashboardSource, Dated } from './source.js'
@@ -12,7 +12,7 @@ export type Subject =
 const MAX_VALUE = 4_096
 const MAX_ITEM = 255
 
-/** What a query asks the history of; `undefined`: of all page views. */
+/** Returns the subject that a query names; `undefined`: all page views. */
 export function subjectOf(
   query: URLSearchParams,
   dimensions: readonly string[],

@@ -4,7 +4,7 @@ import { answerWithin } from '../support/shared.js'
 /** Longest wait for figures when metrics are read. Prometheus waits ten seconds for a page. */
 const PATIENCE_MS = 3_000
 
-/** Time for which figures older than the known ones are taken for a cache's that was away. */
+/** Time for which older figures are ignored, because a cache that was away may have kept them. */
 const OLDER_MS = 60_000
 
 /** Figures, and when they were read, by `clock.elapsed()`. */
@@ -19,8 +19,8 @@ export function ageOf(known: Known<unknown>, elapsed: number): number {
 }
 
 /**
- * The newest figures that a read has brought; the last ones while it fails, or is slow. A read that
- * brings older ones has them from a cache that was away meanwhile: they would let counters fall.
+ * The newest figures that a read has returned; the last ones while it fails, or is slow. Older ones
+ * come from a cache that was away meanwhile, and would make counters fall.
  */
 export class LastKnown<Figures> {
   readonly #clock: Clock

@@ -30,7 +30,7 @@ export interface Reading {
   readonly samples: readonly Sample[]
 }
 
-/** Metrics by the words that the code has for them. */
+/** Metrics by their names in the code. */
 export type MetricTable = Readonly<Record<string, Metric>>
 
 export function counter(name: string, unit: string, help: string): Metric {

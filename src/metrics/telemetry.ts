@@ -10,8 +10,8 @@ export interface Measured {
 }
 
 /**
- * Tells Prometheus and OpenTelemetry of the metrics of an object, whose parts each have some of
- * them: no metric is of two parts.
+ * Exposes the metrics of an object to Prometheus and OpenTelemetry. Each part of the object has
+ * some of them, and no two parts have the same.
  */
 export class Telemetry {
   readonly #parts: readonly Measured[]

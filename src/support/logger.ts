@@ -85,7 +85,8 @@ export class BurstLogger {
   }
 
   /**
-   * Says that a trouble is over: its next message starts a new burst. Prints only if there was one.
+   * Notes that a trouble is over: its next message starts a new burst. Prints only if there was
+   * one.
    */
   recovered(trouble: string, message: string): void {
     this.#lasting.delete(trouble)

@@ -21,7 +21,7 @@ export function wrongType(option: string, value: unknown, allowed: string): Type
   return refusedOption(option, shown(value), allowed)
 }
 
-/** The same, where more can be said of the value. */
+/** The error for an option of a wrong type, with a description of its value. */
 export function refusedOption(option: string, description: string, allowed: string): TypeError {
   return Object.assign(
     new TypeError(`wide-cache: option "${option}" is ${description}; allowed: ${allowed}`),

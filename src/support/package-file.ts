@@ -1,7 +1,7 @@
 /**
- * The files that the package reads at run time: the schema, the SQLite thread, the widget. They lie
- * beside its modules. A bundle takes the modules and leaves the files, so it is refused when it
- * starts, and not when the first visit is committed.
+ * The files that the package reads at run time: the schema, the SQLite thread, the widget. They are
+ * beside its modules. A bundle has the modules without the files, so it is refused when it starts,
+ * and not when the first visit is committed.
  */
 import { existsSync } from 'node:fs'
 

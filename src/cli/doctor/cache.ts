@@ -1,4 +1,4 @@
-/** Checks of the memcached servers, by what each says of itself. */
+/** Checks of the memcached servers, by the statistics of each. */
 import type { MemcachedAddress } from '../../cache/memcached/addresses.js'
 import { type MemcachedStats, memcachedStats } from '../../cache/memcached/stats.js'
 import type { NamedServers } from '../../cache/open.js'
@@ -26,7 +26,7 @@ const NO_FILE = '(null)'
 /** `stats` tells whole seconds. */
 const CLOCK_WARNING_MS = 10_000
 
-/** Each server. @param others whether processes of the site use servers */
+/** Checks each server. @param others whether processes of the site use servers */
 export async function checkCache(
   servers: NamedServers,
   clock: Clock,

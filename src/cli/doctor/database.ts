@@ -79,7 +79,7 @@ export function offsetText(ms: number, whose: string): string {
   return `${(Math.abs(ms) / 1000).toFixed(1)} s ${ms > 0 ? 'ahead of' : 'behind'} ${whose}'s`
 }
 
-/** The tables that are there, and what is wrong with them. */
+/** Finds the tables that exist, and what is wrong with them. */
 export async function checkTables(
   database: Database,
 ): Promise<{ findings: Finding[]; parts: PartState[] }> {

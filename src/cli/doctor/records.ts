@@ -1,4 +1,4 @@
-/** Checks of what processes have recorded: collectors, server lists, quarantine, visitors. */
+/** Checks of the records of processes: collectors, server lists, quarantine, visitors. */
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
 import { marksIn, marksOf } from '../../connections/mark-list.js'
@@ -164,7 +164,7 @@ export async function checkVisitors(database: Database): Promise<Finding[]> {
         `${Math.round((100 * most) / views)} % of the last ${views} visits of "${String(name)}" ` +
           'are of one visitor',
         'if a proxy stands before the site, set "trust proxy" in Express, as in ' +
-          'app.set("trust proxy", 1): else all who come through it count as one',
+          'app.set("trust proxy", 1): otherwise all visitors behind it count as one',
       ),
     )
   }

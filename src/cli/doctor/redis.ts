@@ -1,4 +1,4 @@
-/** Checks of a Redis or Valkey server, by what it says of itself. */
+/** Checks of a Redis or Valkey server, by its INFO. */
 import type { RedisAddress } from '../../cache/redis/address.js'
 import { type RedisInfo, redisInfo } from '../../cache/redis/info.js'
 import { messageOf } from '../../support/errors.js'
@@ -16,7 +16,7 @@ const FULL = 0.9
 /** Bytes of the replication stream that a replica may be behind. */
 const MAX_LAG_BYTES = 1024 * 1024
 
-/** The server. */
+/** Checks the server. */
 export async function checkRedis(address: RedisAddress): Promise<Finding[]> {
   try {
     return redisFindings(await redisInfo(address, TIMEOUT_MS), address.name)
@@ -31,7 +31,7 @@ export async function checkRedis(address: RedisAddress): Promise<Finding[]> {
   }
 }
 
-/** Checks what a server has said. */
+/** Checks the INFO of a server. */
 export function redisFindings(info: RedisInfo, name: string): Finding[] {
   const { ok, warning, error } = findingsOf('cache')
   const findings: Finding[] = []

@@ -27,7 +27,7 @@ const STATE_TTL_SECONDS = 10
 /** Grids of one answer of `collecting()`. */
 const MAX_COLLECTING = 5
 
-/** How a grid is collected. */
+/** Collectors of a grid, and their last run. */
 export interface Collecting {
   /** Whether the grid is in a shared cache, and not in the memory of one process. */
   readonly isShared: boolean
