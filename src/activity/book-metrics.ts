@@ -49,7 +49,7 @@ export const VIEW_METRICS = {
   bots: counter('bot_views', '{view}', 'Pages that were sent to bots.'),
 } as const
 
-/** The same, and the views of all measures of a site, of which the name is one. */
+/** The same for the name of one measure, and the views of all measures of its site. */
 export const siteMetrics: AddedMetrics = {
   table: { ...BOOK_METRICS, ...VIEW_METRICS },
   async read(queryable: Queryable, name: string) {

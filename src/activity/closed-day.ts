@@ -1,12 +1,12 @@
 /**
  * Keeps the figures of a day at its closing, and finds later changes: the figures of the day and of
- * each hour, and three sums over the values of each dimension. One is of their page views. Two are of page views
- * times a number that SQL makes of the value: over the values by the day, and over those by the
- * hour. Views moved from one value to another change them, unless both values happen to have the
- * same number.
+ * each hour, and three sums over the values of each dimension. One is of their page views. Two are
+ * of page views times a number that SQL makes of the value: over the values by the day, and over
+ * those by the hour. Views moved from one value to another change them, unless both values happen
+ * to have the same number.
  *
- * None of it changes but by the removal of a value, whose transaction enters it here too, and by
- * that of hours that are too old, which the books note first.
+ * Only two things change it: the removal of a value, whose transaction enters it here too, and the
+ * removal of hours that are too old, which the books note first.
  */
 import type { Dialect, Queryable, SqlRow, Transaction } from '../database/database.js'
 import { weight } from '../database/dialect.js'

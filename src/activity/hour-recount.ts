@@ -1,8 +1,8 @@
 /**
  * Recounts an hour: the rows of `activities` against the page views, the visitors and the pages
  * that the sums have of it. One statement reads all of them, so that no commit comes in between. An
- * hour is left out once any of its rows may have been removed by age, where of some visits only
- * sums are kept, and where it has more page views than a statement should read.
+ * hour is left out in three cases: some of its rows may have been removed by age; some of its
+ * visits are kept as sums only; it has more page views than a statement should read.
  */
 import type { Database, Dialect, SqlRow } from '../database/database.js'
 import { hex } from '../database/dialect.js'

@@ -27,7 +27,7 @@ export function packDimensions(texts: readonly string[]): string {
   return texts.map(packText).join('')
 }
 
-/** The packed pairs of a name and its value, of which packed dimensions consist. */
+/** Returns the pairs of a name and its value in packed dimensions, each still packed. */
 export function packedPairs(packed: string): string[] {
   const pairs: string[] = []
   for (let at = 0; at < packed.length;) {

@@ -1,7 +1,7 @@
 /**
  * Recounts layers and hours. Layers: the rows of `activities` against `activity_seconds`. Both
  * are written, and removed, by the same transactions, so that one statement finds them equal at any
- * time. Views of which only sums are kept have no rows and are left out, also in seconds that have
+ * time. Views that are kept as sums only have no rows and are left out, also in seconds that have
  * both.
  */
 import type { Database, Queryable } from '../database/database.js'
@@ -47,7 +47,7 @@ export interface RecountedLayer {
   readonly second: number
   /** Rows of `activities`. */
   readonly rows: number
-  /** Views that `activity_seconds` has, without those of which only sums are kept. */
+  /** Views that `activity_seconds` has, without those that are kept as sums only. */
   readonly views: number
 }
 

@@ -103,7 +103,7 @@ async function moveToOther(
   return rows.length
 }
 
-/** Rows have whole pages, of which the value is the beginning. */
+/** Rows have whole pages. The value is the beginning of a page. */
 async function replacePages(database: Database, name: string, value: string): Promise<number> {
   let replaced = 0
   let [time, number]: [SqlValue, SqlValue] = [-1, -1]

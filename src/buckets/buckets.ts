@@ -130,7 +130,7 @@ export class Buckets {
       } = await on.query(`SELECT buckets FROM ${all} WHERE ${owner} = ?`, [this.#id])
       return row && Number(row['buckets'])
     }
-    // Mostly it is there, and nobody's lock is waited for.
+    // Read first without a lock, because the row mostly exists.
     const count =
       (await stored(this.#database)) ??
       (await this.#database.retriedTransaction(async (tx) => {

@@ -20,12 +20,12 @@ export interface CollisionFreeMapOptions<K = string, V = number> extends BucketO
    */
   buckets?: number | undefined
   /**
-   * The new value of `key`, or `undefined` to delete it, from its current one, or `undefined` where
-   * there is none, and some of its updates, in an order in which no update comes before one that
-   * its transaction could have seen. Updates come in portions as they come to SQL, so a portion cut
-   * in two must give the same value as the whole. Synchronous, without effects: it may run again
-   * after a rollback. If it throws, or returns what the codec refuses, exactly the updates it was
-   * given are parked.
+   * Returns the new value of `key`, or `undefined` to delete it. `current` is the present value;
+   * `undefined`: there is none. `updates` are some updates of the key. If the transaction of one
+   * update could have seen another one, the other one comes first. Updates come in portions as they
+   * come to SQL, so a portion cut in two must give the same value as the whole. Synchronous,
+   * without effects: it may run again after a rollback. If it throws, or returns what the codec
+   * refuses, exactly the updates it was given are parked.
    */
   combine(key: K, current: V | undefined, updates: readonly V[]): V | undefined
   /**

@@ -77,7 +77,7 @@ export class NumberInCache {
   }
 }
 
-/** How many of several additions the cache is asked for at once. */
+/** Returns the number of additions, from the first, that the cache is asked for at once. */
 function fitTogether(items: readonly InGeneration[]): number {
   const { generation } = items[0]!
   let sum = 0

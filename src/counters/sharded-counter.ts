@@ -92,11 +92,12 @@ export class ShardedCounterIn {
   /**
    * Returns the total. It comes from the cache, and follows committed increments, those of other
    * processes on a shared cache included: an increment has changed it before `increment()`
-   * resolves. With increments only it is never too high. It is behind, for up to `cacheSeconds`,
-   * only where the cache did not answer, or a process died, just after a commit, or where the cache
-   * has gone back to an earlier state. Calls of one process share a reading under way, which lacks
-   * what other processes have counted since it began, for a second at most. With `exact` it is read
-   * from the shards, as of a moment after this call. 0 for a counter that never was incremented.
+   * resolves. With increments only it is never too high. It can be behind, for up to
+   * `cacheSeconds`, in three cases: the cache did not answer just after a commit, a process died
+   * then, or the cache has gone back to an earlier state. Calls of one process share a reading
+   * under way, which lacks what other processes have counted since it began, for a second at most.
+   * With `exact` it is read from the shards, as of a moment after this call. 0 for a counter that
+   * never was incremented.
    *
    * @throws DatabaseError
    */

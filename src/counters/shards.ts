@@ -23,9 +23,9 @@ export function share(total: number, count: number, shard: number): number {
 
 /**
  * The shards of one counter in SQL. No shard ever holds more than its share of ±(2^53-1), so their
- * sum stays in bounds though nobody looks at all of them; a shard that is full, missing, or of
- * another number of shards than this process knows sends the increment the long way, with the
- * counter's row and all shards locked.
+ * sum stays in bounds without a look at all of them. If a shard is full or missing, or the number
+ * of shards has changed, the increment takes the long way: it locks the counter's row and all
+ * shards.
  */
 export class Shards {
   readonly #database: PreparedDatabase

@@ -11,7 +11,7 @@ export type Read = <T>(what: string, work: () => Promise<T>) => Promise<T | null
 export interface SpanFigures {
   readonly span: Span
   readonly sums: Dated<readonly Sums[]> | null
-  /** The same, so much earlier. */
+  /** The same for the period before. */
   readonly before: readonly Sums[] | null
   /** By UTC day, where `sums` are by hour: visitors of hours cannot be added up. */
   readonly days: readonly Sums[] | null

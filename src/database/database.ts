@@ -8,8 +8,8 @@
 export interface Database extends Queryable {
   /**
    * Runs `work` in one READ COMMITTED transaction and commits. If `work`, any of its statements
-   * (even one whose error it swallows) or the commit rejects, all is rolled back, the connection is
-   * not used again, and the error is passed on; after a failed commit the outcome is unknown.
+   * (even one whose error it swallows) or the commit rejects, all is rolled back and the error is
+   * passed on. The connection is not used again. After a failed commit the outcome is unknown.
    * Nothing is retried here. Within `work` use only `tx`.
    *
    * `work` may pause for at most 10 s between two statements, since others wait for its locks.

@@ -134,8 +134,8 @@ const DIFFERENCES: Record<Dialect, Differences> = {
 }
 
 /**
- * SQLite has no checksum. The sum is of the length of the value and of its first eight and last six
- * bytes, each looked up in a text in which every byte, as two digits, begins at a place of its own.
+ * SQLite has no checksum. This adds up the length of the value, its first eight and its last six
+ * bytes. Each byte counts as its position in a text in which all pairs of digits occur once.
  */
 function sqliteWeight(column: string): string {
   const digits = [...'0123456789ABCDEF']

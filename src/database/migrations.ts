@@ -63,7 +63,7 @@ export function migrationsFolder(dialect: Dialect): URL {
   return packageFile(`../sql/${dialect}/`)
 }
 
-/** The error of a process that has waited for another one's migration in vain. */
+/** The error of a process that has waited too long for another one's migration. */
 export function migrationsBusy(): DatabaseError {
   const message =
     'Another process has been migrating the database for more than ' +

@@ -74,7 +74,7 @@ function byEnvironment(
 
 function byUrl(option: string, url: string, logger: Logger, openPool: OpenPool): Database {
   const scheme = schemeOf(url)
-  // Every caller's logger is told what is ignored, whoever opens the pool.
+  // Every caller's logger gets the warnings, even if another caller opens the pool.
   const warn = (message: string) => warnOnce(logger, message)
   switch (scheme) {
     case 'mysql':

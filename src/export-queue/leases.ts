@@ -2,10 +2,10 @@
  * Leases: who may export a range of hashes, kept in SQL so that no transaction is open while an
  * exporter is at work. A lease lasts ten seconds by the database's clock and is renewed as long as
  * a call of the exporter is waited for; it ends with the deletion of what was exported. After a
- * failure it stays, renewed by nobody, until the range may be tried again. Only a process that
- * stands still for longer than a lease, or is cut off from the database for as long, or whose
- * database's clock steps by as much, may be overtaken; versions tell its old entries from the newer
- * ones.
+ * failure it stays, renewed by nobody, until the range may be tried again. A process may be
+ * overtaken in three cases: it is paused for longer than a lease; it is cut off from the database
+ * for as long; the database's clock steps by as much. Versions distinguish its old entries from the
+ * newer ones.
  */
 import type { HashRange } from '../buckets/buckets.js'
 import { AbandonedCallError } from '../buckets/calls.js'

@@ -107,7 +107,7 @@ export class ClockWatch {
     return most < -TOLD_APART_MS ? most : 0
   }
 
-  /** What is wrong with the clocks; `undefined`: they agree. */
+  /** Describes a difference of the clocks; `undefined`: they agree. */
   get trouble(): string | undefined {
     const apart = this.apartMs
     if (apart === 0) return undefined

@@ -22,7 +22,7 @@ export interface UsedGrid {
   readonly drainAfterLayers: number
 }
 
-/** What SQL says of the rows that are on their way to it. Moments are milliseconds. */
+/** State in SQL of the rows that are on their way to it. Moments are milliseconds. */
 export interface UsedGrids {
   readonly grids: readonly UsedGrid[]
   /**

@@ -6,9 +6,9 @@ import type { MemcachedAddress } from './addresses.js'
 
 /**
  * One connection to one memcached server, and the requests in flight on it. Each request is written
- * at most once, and its promise ends with its reply or with a CacheError. The first fault of any
- * sort (silence, a closed connection, a cut or an unexpected reply) ends the link for good, so
- * that no reply can ever be taken for another's. Its owner then makes a new one. The connection
+ * at most once, and its promise ends with its reply or with a CacheError. The first fault ends the
+ * link: silence, a closed connection, a cut or an unexpected reply. So no reply can ever be taken
+ * for that of another request. The owner then makes a new one. The connection
  * keeps the process alive only while requests are in flight.
  *
  * This is the one file that knows memjs. It uses memjs's connection, login and reply parser. It

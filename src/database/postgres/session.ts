@@ -17,7 +17,7 @@ import type { ServerSession, TransactionWays } from '../servers/sessions.js'
 import { postgresError } from './errors.js'
 import { numbered } from './values.js'
 
-/** PostgreSQL takes a message of 1 GB. So much text is never sent at once. */
+/** Most bytes of a statement. PostgreSQL takes a message of 1 GB; no text is that long. */
 export const MAX_STATEMENT_BYTES = 256 * 1024 * 1024
 
 /** Setting of the transaction's own, which is gone when something has ended the transaction. */

@@ -40,7 +40,7 @@ export function queueFull(): DatabaseError {
   )
 }
 
-/** The error of a caller that has waited for a connection in vain. */
+/** The error of a caller that has waited too long for a connection. */
 export function noneFree(): DatabaseError {
   return new DatabaseError(
     'DATABASE_QUEUE_FULL',

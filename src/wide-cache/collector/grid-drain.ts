@@ -47,7 +47,7 @@ const FIRST_LAYERS = 12
  */
 const LOOK_BACK_SECONDS = 300
 
-/** How far a grid has been drained. */
+/** Progress of a drain. */
 export interface Drained {
   /** The newest layer that was old enough. */
   readonly newest: number

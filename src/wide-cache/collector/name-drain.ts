@@ -23,8 +23,8 @@ export interface DrainOptions {
   /** Also commit the layers that are not old enough. */
   readonly all?: boolean | undefined
   /**
-   * The run follows others of the same lease. It uses the grids and the reading of the database's
-   * clock that these have left, at most 10 s old, and their look at the marks, at most 20 s old.
+   * The run follows others of the same lease. It uses what these have read: the grids and the
+   * database's clock, at most 10 s old, and the marks, at most 20 s old.
    */
   readonly steady?: boolean | undefined
 }

@@ -30,7 +30,7 @@ export interface Vitals {
   readonly writer: WriterFigures
   readonly cacheErrors: ErrorCounts
   readonly databaseErrors: ErrorCounts
-  /** What is wrong with the clocks; `undefined`: nothing. */
+  /** Description of a difference of the clocks; `undefined`: they agree. */
   readonly clockTrouble: string | undefined
   /** Milliseconds for which this process's drains have failed; `undefined`: they have not. */
   readonly drainsFailingMs: number | undefined
