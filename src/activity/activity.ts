@@ -55,9 +55,8 @@ export interface Activity extends Recorder {
   record(visit: RecordedVisit): void
   /**
    * Counts a page view that a request tells of, such as that of an API route: with the visitor and
-   * the values of dimensions that the middleware would find in it, and not where the middleware
-   * would leave out a bot or somebody who asks for privacy. The option `skip` is not asked. Never
-   * throws and never waits.
+   * the values of dimensions that the middleware would find in it. Bots count apart, and the option
+   * `privacySignals` holds. The option `skip` is not asked. Never throws and never waits.
    *
    * @example
    * app.post('/api/views', (req, res) => {
