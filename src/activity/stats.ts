@@ -28,9 +28,9 @@ export interface ActivityStats {
    * `lower`, and all rows that the ledger knows to be missing from processes seen since the window
    * began: on their way, in quarantine, dropped or lost. Equal to `lower` on a healthy site. When a
    * process drops or loses rows, all that it ever has are in `upper`, for the length of the window.
-   * It cannot include what is not known in SQL: visits of a process that was killed before their
-   * frame left it, or whose last frames the cache has lost, and visits that a living process holds
-   * while neither cache nor SQL takes them.
+   * It cannot include what SQL does not know. Such are visits that a living process holds while
+   * neither cache nor SQL takes them. Visits of a killed process are such too, if their frame never
+   * left it, or if the cache lost its last frames.
    */
   readonly upper: number
 }
@@ -58,7 +58,7 @@ export async function readStats(
       `(${MISSING_SINCE}) AS missing`,
     [name, from, end, name, slice, name, slice, from, from * 1000, name, from * 1000],
   )
-  // A sum is a DECIMAL in MySQL, which comes as a string.
+  // A sum over 2^53-1 comes as a bigint.
   const pageViews = Number(rows[0]?.['page_views'])
   return {
     windowSeconds,

@@ -253,13 +253,14 @@ export class GlobalCounterIn {
  *
  * Increments of over 2^32 are counted in SQL, in transactions.
  *
- * With less than 1, one value in 1/chanceToWrite is persisted, and only its caller waits for that;
- * with 0 none is, and a loss in the cache takes back all since the last one.
- * A loss in the cache, or an increment of up to 2^32 refused for passing 2^53-1, then takes back at
- * most ⌈1/chanceToWrite⌉ - 1, and what was counted while a value was on its way to SQL (or that
- * never came there, because a process died or SQL was down): these values are given out again. So
- * may be values of a cache server that is lost and comes back with its old memory, for a second. An
- * increment of over 2^32 takes back what is counted in the cache at the same moment.
+ * With a `chanceToWrite` below 1, one value in 1/chanceToWrite is persisted, and only its caller
+ * waits for that. Values are then taken back, and given out again:
+ * - By a loss in the cache, or an increment of up to 2^32 refused for passing 2^53-1: at most
+ *   ⌈1/chanceToWrite⌉ - 1, and those counted while a value was on its way to SQL, or that never
+ *   came there, because a process died or SQL was down. With 0 no value is persisted, and a loss
+ *   takes back all since the loss before it.
+ * - By a cache server that is lost and comes back with its old memory: for a second.
+ * - By an increment of over 2^32: those counted in the cache at the same moment.
  *
  * With the cache down increments reject, and `get()` reads SQL; with the database down both reject,
  * from a second on. On `memory:` several processes have a memory each: with `chanceToWrite` 1 that

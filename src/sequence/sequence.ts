@@ -95,22 +95,23 @@ export class SequenceIn {
 }
 
 /**
- * Numbers 1, 2, 3, … for any number of processes: unique always, and greater for everyone who calls
- * after an answer, on whatever process. After "Implementing Sequences with Google AppEngine", with
- * the questions it leaves open answered: a loss of the cache (flush, eviction, restart, and the 30
- * days that memcached keeps a value at most) skips at most `block` numbers and takes about 0.7 s,
- * during which calls wait; while the cache lives, the only numbers skipped are those on their way
- * to a process that has died, and those whose answer was lost by a time-out or a broken connection
- * (as many as shared the operation: up to `block`, or 100 if that is more, and never over 1,000).
+ * Numbers 1, 2, 3, … for any number of processes. They are always unique, and a call after an
+ * answer gets a greater number, on every process. After "Implementing Sequences with Google
+ * AppEngine", with the questions it leaves open answered:
+ * - A loss of the cache skips at most `block` numbers, and calls wait for about 0.7 s. Losses are a
+ *   flush, an eviction, a restart, and the 30 days that memcached keeps a value at most.
+ * - While the cache lives, the only numbers skipped are those on their way to a process that has
+ *   died, and those whose answer a time-out or a broken connection has lost. These are as many as
+ *   shared the operation: up to `block`, or 100 if that is more, and never over 1,000.
  *
  * A cache that goes back to an earlier state would give numbers again. So only one counts that
  * declares that it never does ({@link Cache.neverGoesBack}), as memcached; restoring memcached
  * itself from a snapshot breaks that.
  *
  * With such a cache a number costs a share of one cache operation, and SQL one write per half a
- * block. Without one it costs a share of one transaction, and the only numbers skipped are those of
- * a transaction whose reply was lost, or whose process was killed before it answered its callers
- * (up to 1,000). While the cache is silent calls wait; after 5 s of silence, or the third lost
+ * block. Without one it costs a share of one transaction. The only numbers skipped are then those
+ * of a transaction whose reply was lost, or whose process was killed before it answered its callers
+ * (up to 1,000). While the cache is silent calls wait. After 5 s of silence, or the third lost
  * counter within 10 s, numbers come from SQL alone, and the log says so. The cache is used again
  * when a counter has stayed in it for 3 s, 10 s later at the earliest. While the database is away
  * numbers go on for up to half a second, then calls wait. A call that has waited 10 s rejects.
