@@ -142,8 +142,8 @@ test('while the cache does not answer, its cells wait, and the log says so', asy
   const { unanswered } = await nameDrain.drain()
   assert.equal(unanswered, 1)
   assert.deepEqual(log.lines, [
-    'wide-cache: the cache does not answer the collector (no answer); after a minute the ' +
-      'writers commit what is in its cells',
+    'wide-cache: the cache does not answer the collector (no answer); it is asked again, and ' +
+      'the writers commit what is in its cells after `confirmSeconds`',
   ])
   await close()
 })

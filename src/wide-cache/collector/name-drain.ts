@@ -81,7 +81,7 @@ export class NameDrain {
     return ms
   }
 
-  /** The cache has not answered since this process began: whose the keys are is not known. */
+  /** The cache has not answered since this process began: its owner is not known. */
   #leftUnanswered(report: DrainReport): DrainReport {
     this.#knownAt = -Infinity
     for (const { grid } of this.#known.values()) report.unanswered += grid.width
@@ -94,8 +94,8 @@ export class NameDrain {
       if (!(error instanceof CacheError)) throw error
       logger.warn(
         'unanswered',
-        `wide-cache: the cache does not answer the collector (${error.message}); after a ` +
-          'minute the writers commit what is in its cells',
+        `wide-cache: the cache does not answer the collector (${error.message}); it is asked ` +
+          'again, and the writers commit what is in its cells after `confirmSeconds`',
       )
       return undefined
     })
