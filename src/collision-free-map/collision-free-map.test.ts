@@ -165,7 +165,7 @@ test('wrong options are refused by name', () => {
     [{ valueCodec: Object.assign(() => 1, { encode() {}, decode() {} }) }, /option "valueCodec"/],
     [{ valueCodec: null }, /option "valueCodec"/],
     [{ logger: {} }, /option "logger"/],
-    [{ bucket: 3 }, /option "bucket" is 3; allowed: no such option/],
+    [{ bucket: 3 }, /option "bucket" is unknown/],
     [{ database: 'oracle:x' }, /option "database"/],
     [{ every: 5 }, /option "every" is 5; allowed: a whole number from 10 to 86400000 milliseconds/],
     [{ every: true }, /option "every" is true; allowed: milliseconds, a cron line such as/],

@@ -24,10 +24,7 @@ test('a wrong option is named at creation, a wrong delta at the call', async () 
     [{ ...local, name: 'a', chanceToWrite: 1.01 }, /option "chanceToWrite"/],
     [{ ...local, name: 'a', chanceToWrite: NaN }, /option "chanceToWrite"/],
     [{ ...local, name: 'a', chanceToWrite: '1' }, /option "chanceToWrite"/],
-    [
-      { ...local, name: 'a', cacheSeconds: 1 },
-      /option "cacheSeconds" is 1; allowed: no such option/,
-    ],
+    [{ ...local, name: 'a', cacheSeconds: 1 }, /option "cacheSeconds" is unknown/],
   ] as const) {
     assert.throws(() => new GlobalCounter(options as { name: string }), {
       code: 'ERR_WIDE_CACHE_OPTION',

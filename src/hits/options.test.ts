@@ -19,7 +19,7 @@ test('a wrong option is refused by name, at creation', () => {
     [{ repeatSeconds: 86_401 }, /"repeatSeconds"/],
     [{ repeatSeconds: '1800' }, /"repeatSeconds"/],
     [{ count: 'bots' }, /option "count" is "bots"; allowed: .*"served".*"seen"/],
-    [{ bots: 'count' }, /option "bots" is "count"; allowed: no such option/],
+    [{ bots: 'count' }, /option "bots" is unknown/],
     [{ privacySignals: true }, /"privacySignals"/],
     [{ collect: 'often' }, /"collect"/],
     [{ logger: {} }, /"logger"/],
@@ -27,8 +27,7 @@ test('a wrong option is refused by name, at creation', () => {
     [
       { windowSeconds: 600 },
       new RegExp(
-        'option "windowSeconds" is 600; allowed: no such option; ' +
-          'createHits takes name, count, repeatSeconds',
+        'option "windowSeconds" is unknown; ' + 'createHits takes name, count, repeatSeconds',
       ),
     ],
     [{ cache: 'redis:x' }, /"cache"/],

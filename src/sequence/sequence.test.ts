@@ -79,7 +79,7 @@ test('wrong options are refused by name', () => {
   // @ts-expect-error no such option
   assert.throws(() => new Sequence({ ...right, blocks: 5 }), {
     name: 'TypeError',
-    message: /option "blocks".*no such option/,
+    message: /option "blocks" is unknown/,
   })
   // @ts-expect-error no logger
   assert.throws(() => new Sequence({ ...right, logger: {} }), {

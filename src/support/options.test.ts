@@ -49,9 +49,14 @@ test('names are 1 to 32 letters, digits, "_", "." or "-"', () => {
 test('an option that does not exist is named, with those that do', () => {
   assert.throws(() => onlyKnown('WideCache', { widht: 3 }, ['width']), {
     name: 'TypeError',
-    message: /"widht" is 3; allowed: no such option; WideCache takes width/,
+    message: /"widht" is unknown; WideCache takes width/,
   })
   assert.throws(() => onlyKnown('WideCache', null, ['width']), TypeError)
+  assert.throws(
+    () => onlyKnown('mysql', { pasword: 'secret' }, ['password']),
+    (error: Error) => !error.message.includes('secret'),
+    'a password whose option is mistyped is not repeated',
+  )
 })
 
 test('choices, functions and loggers are checked', () => {

@@ -1,7 +1,7 @@
 /**
  * Checks of user options. All messages have the same form: they name the option, its value, what is
- * allowed and, where it is not plain, what to do. A wrong type is a `TypeError`, a wrong value a
- * `RangeError`; both carry the code `ERR_WIDE_CACHE_OPTION`.
+ * allowed and, where it is not plain, what to do. An unknown option and a wrong type are a
+ * `TypeError`, a wrong value a `RangeError`; all carry the code `ERR_WIDE_CACHE_OPTION`.
  */
 const CODE = 'ERR_WIDE_CACHE_OPTION'
 
@@ -47,10 +47,10 @@ export function onlyKnown(what: string, options: unknown, known: readonly string
   }
   for (const key of Object.keys(options)) {
     if (!known.includes(key)) {
-      throw wrongType(
-        key,
-        (options as Record<string, unknown>)[key],
-        `no such option; ${what} takes ${known.join(', ')}`,
+      // Its value is not repeated: it may be a password whose option is mistyped.
+      throw Object.assign(
+        new TypeError(`wide-cache: option "${key}" is unknown; ${what} takes ${known.join(', ')}`),
+        { code: CODE },
       )
     }
   }
