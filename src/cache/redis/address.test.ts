@@ -69,5 +69,5 @@ test('what it cannot mean is refused by name, without credentials', () => {
     )
   }
   // @ts-expect-error a URL that is no text
-  assert.throws(() => redisAddress('servers', 7), TypeError)
+  assert.throws(() => redisAddress('server', 7), TypeError)
 })

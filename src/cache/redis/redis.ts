@@ -50,7 +50,7 @@ export function redis(server: string, options?: RedisOptions): Cache
 export function redis(server: RedisClientOptions): Cache
 export function redis(server: string | RedisClientOptions, options: RedisOptions = {}): Cache {
   if (typeof server !== 'object' || server === null) {
-    return openRedis(redisAddress('servers', server), options)
+    return openRedis(redisAddress('server', server), options)
   }
   onlyKnown('redis', server, ['client', 'timeoutMs'])
   const { client, timeoutMs } = given(server)
