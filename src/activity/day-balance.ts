@@ -1,8 +1,8 @@
 /**
- * The law of the books for one day, as parts of a statement: what the ledger has committed are the
- * rows that it had settled before the open days, the page views of the day, and those of the other
- * open days. Days that are closed are not added up again, and the others count as their hours or as
- * their seconds say: so what somebody changes of one day is no finding of another.
+ * The law of the books for one day, as parts of a statement. The rows committed in the ledger are
+ * three sums: the rows settled before the open days, the page views of the day, and those of the
+ * other open days. Days that are closed are not added up again, and the others count as their hours
+ * or as their seconds say. So a change to one day is no finding of another.
  */
 import type { SqlRow, SqlValue } from '../database/database.js'
 import { counted } from '../support/printable.js'

@@ -78,8 +78,8 @@ export async function recount(
 
 /**
  * The recounts of one collector. They walk through the layers of the last day, from a random one on
- * and with neighbours far apart, so that each is recounted once in a while; and through all hours
- * that have ended and whose rows are kept, the newest one first.
+ * and with neighbours far apart, so that each is recounted once in a while. They also walk through
+ * all hours that have ended and whose rows are kept, the newest one first.
  */
 export class Recounts {
   readonly #name: string

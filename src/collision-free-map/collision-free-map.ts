@@ -165,10 +165,10 @@ export class MapOfParts<K, V> extends QueueProcessor {
 }
 
 /**
- * A map for many writers: an update is queued, in the writer's own transaction and without touching
- * the value, so writers never wait for each other, however often they write the same key;
- * `process()` combines what is queued into the values later, in bulk, and tells `onUpdate` of what
- * has changed, in the same transaction. After Fluo Recipes, "CollisionFreeMap" and "Combine Queue"
+ * A map for many writers. An update is queued, in the writer's own transaction and without touching
+ * the value. So writers never wait for each other, however often they write the same key.
+ * `process()` later combines the queued updates into the values, in bulk. In the same transaction
+ * it passes the changes to `onUpdate`. After Fluo Recipes, "CollisionFreeMap" and "Combine Queue"
  * (Apache Fluo, 2015), on SQL.
  *
  * - A new value derives from all updates of its key committed before the transaction that makes it

@@ -241,8 +241,8 @@ export class GlobalCounterIn {
  *   anybody can know it. An old key that comes back is out of use.
  * - *A loss between increment and persisting.* The rows carry the generation, and a value is
  *   persisted into its own or refused. When it is refused, the value with which the next generation
- *   began tells whether the increment is contained in it (then it is acknowledged) or was lost
- *   (then it is done again): never twice.
+ *   began tells whether it contains the increment. If so, the increment is acknowledged; else it
+ *   was lost, and is done again. It never counts twice.
  *
  * A cache that goes back to an earlier state would give values again. So only one counts that
  * declares that it never does ({@link Cache.neverGoesBack}), as memcached and `memory:`; restoring

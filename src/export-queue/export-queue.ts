@@ -65,10 +65,10 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
  *   version than one that its transaction could have seen. An entry has its version, in SQL, before
  *   the exporter sees it, and keeps it. So a receiver has each entry exactly once if it ignores
  *   versions that are not above the last one of the key.
- * - No two processors export one bucket at the same time. The exception: a processor can be
- *   overtaken while its exporter is at work, if it is paused for more than 10 s, cannot reach the
- *   database for as long, or the database's clock steps by as much. After that, repeats of old
- *   versions may come.
+ * - No two processors export one bucket at the same time, with one exception. A processor can be
+ *   overtaken while its exporter is at work in three cases: it is paused for more than 10 s, cannot
+ *   reach the database for as long, or the database's clock steps by as much. After that, repeats
+ *   of old versions may come.
  * - If the exporter fails, or takes longer than `timeoutMs`, its bucket rests (1 s, doubled each
  *   time, up to 5 min, in all processes), the others do not.
  *

@@ -109,8 +109,8 @@ export interface Hits extends Recorder {
   /**
    * The `n` (1 to 1,000) items with the most hits, each with its hits. Reads one index, as of the
    * last processing, so up to 10 s behind `count`. With `hours` (1 to 192): the items with the most
-   * hits in this hour and the `hours - 1` before it, up to 3 s old, because all processes together
-   * ask SQL once in 2 s.
+   * hits in this hour and the `hours - 1` before it. They are up to 3 s old, because all processes
+   * together ask SQL once in 2 s.
    *
    * @throws TypeError, RangeError for a wrong `n` or `hours`; DatabaseError
    */

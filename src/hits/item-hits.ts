@@ -49,15 +49,15 @@ import { hitsRouter, type HitsRouterOptions } from './router.js'
 
 /**
  * Counts the views of items, so that no request touches the database: through a wide cache of its
- * own, and a `CollisionFreeMap`. Hits reach SQL exactly once, as the rows of a
- * {@link WideCache} do, and there a viewer counts once per item and window of `repeatSeconds`,
- * whatever process saw them, and in whatever order.
+ * own, and a `CollisionFreeMap`. Hits reach SQL exactly once, as the rows of a {@link WideCache}
+ * do. There a viewer counts once per item and window of `repeatSeconds`, on all processes together
+ * and in any order.
  *
  * Limits: a view may be counted twice if it reaches SQL more than two days (or `cellTtlSeconds`, if
- * longer) after its window. A viewer is known by a salt of the UTC day, which is
- * made of a secret in the database and a random part in the cache. A process that starts while one
- * of the two is away counts every hit until both are back. When the cache loses the random part, a
- * process that starts in the two minutes before another one puts it back may count viewers anew.
+ * longer) after its window. A viewer is known by a salt of the UTC day. It is made of a secret in
+ * the database and a random part in the cache. A process that starts while one of the two is away
+ * counts every hit until both are back. When the cache loses the random part, a process that starts
+ * in the two minutes before another one puts it back may count viewers anew.
  *
  * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
  *

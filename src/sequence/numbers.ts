@@ -1,27 +1,28 @@
 /**
  * The protocol of a sequence: numbers from a counter in the cache, made safe by one row in SQL.
  *
- * Why no number is handed out twice. A generation's counter lives under a key with a unique token,
- * which one process adds once, before anybody knows it, in a cache that may forget it and never
- * goes back; so within a generation `increment` gives each number once. Nothing above `reserved` is
- * handed out before SQL has raised it, which it refuses for any generation but the newest; and the
- * next generation begins at what was reserved. So generations share no number, even if a process
- * still believes in an old one, or a server comes back with its counter. No clock takes part in
- * this. A cache that may go back does not count at all.
+ * Why no number is handed out twice. A generation's counter lives under a key with a unique token.
+ * One process adds it once, before any other knows it, in a cache that may forget it and never goes
+ * back. So within a generation `increment` gives each number once. Nothing above `reserved` is
+ * handed out before SQL has raised it, which it refuses for any generation but the newest. The next
+ * generation begins at what was reserved. So generations share no number, even if a process still
+ * believes in an old one, or a server comes back with its counter. No clock takes part in this. A
+ * cache that may go back does not count at all.
  *
  * Why numbers grow, on all processes: a call after an answer gets a greater number. Within a
- * generation `increment` ensures it. Between two: an operation is sent for those who wait at that
- * moment, and only while this process believes the generation to be the newest, that is, within
- * BELIEF_MS of having asked SQL. Numbers of a new generation are handed out only once its row says
- * `established`, which a process writes that has known of it for ESTABLISH_MS: by then all beliefs
- * in earlier generations, asked for before it was committed, are over. So an operation in an old
- * generation was sent, and its callers had called, before any number of a new one was answered.
- * Clocks are compared with themselves only; what would break this part (and never the first) is a
- * machine whose monotonic clock stands still for long while it runs, and then goes on.
+ * generation `increment` ensures it. Between two generations beliefs do. An operation is sent for
+ * those who wait at that moment, and only while this process believes the generation to be the
+ * newest: within BELIEF_MS of having asked SQL. Numbers of a new generation are handed out only
+ * once its row says `established`. A process writes that when it has known of it for ESTABLISH_MS.
+ * By then all beliefs in earlier generations, asked for before it was committed, are over. So an
+ * operation in an old generation was sent, and its callers had called, before any number of a new
+ * one was answered. Clocks are compared with themselves only. One thing would break this part, and
+ * never the first: a machine whose monotonic clock stands still for long while it runs, and then
+ * goes on.
  *
  * A miss opens a generation with a new counter; silence does not. When the cache has been silent
  * for SILENCE_MS, or has lost MAX_LOSSES counters within LOSSES_MS, a generation without a token is
- * opened, whose numbers are taken from the row itself. The way back is a counter that has stayed in
+ * opened. Its numbers are taken from the row itself. The way back is a counter that has stayed in
  * the cache for PROBE_MS.
  */
 import { type Cache, CacheError } from '../cache/cache.js'

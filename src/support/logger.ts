@@ -62,7 +62,7 @@ export class BurstLogger {
 
   /**
    * Prints `message` as {@link warn} does, but only if the trouble has lasted for `ms` without a
-   * {@link recovered} in between, because a trouble that passes by itself needs no message.
+   * {@link recovered} in between. A trouble that passes by itself needs no message.
    *
    * @param beganAt when the trouble began, unless a message of the last minute was about it
    */

@@ -1,9 +1,8 @@
 /**
  * The servers of one database: a cluster, or a primary and its standby. A process uses one at a
- * time. It stays with that one, and moves to the next when it refuses
- * connections, is read-only, has left its cluster, or is gone. Before it uses another server, that
- * one must be writable, must know all that the cluster has committed, and must have the same
- * database by its {@link identityOf}.
+ * time. It moves to the next when that one refuses connections, is read-only, has left its cluster,
+ * or is gone. Of several servers, one is used only if it is writable, knows all that the cluster
+ * has committed, and has the same database by its {@link identityOf}.
  */
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'

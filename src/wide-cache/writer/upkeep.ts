@@ -43,9 +43,11 @@ interface UpkeepParts {
 }
 
 /**
- * Checks the outbox once a second while there is anything to do. Learns from SQL which frames are
- * confirmed, commits directly the frames that the grid did not bring to SQL in time, places frames
- * that SQL does not take, and reports dropped rows.
+ * Checks the outbox once a second while there is anything to do:
+ * - learns from SQL which frames are confirmed
+ * - commits directly the frames that the grid did not bring to SQL in time
+ * - places frames that SQL does not take
+ * - reports dropped rows
  */
 export class Upkeep {
   readonly #parts: UpkeepParts
