@@ -16,7 +16,8 @@ export interface Counts<Value> {
 
 /**
  * Reads the counts that the values of a list are compared with. Only whole units are compared,
- * hours or days: one that has begun would be compared with a whole one. `read` gives `null` where it has none.
+ * hours or days: one that has begun would be compared with a whole one. `read` gives `null` where
+ * it has none.
  */
 export async function comparison<Value>(
   span: Span,
