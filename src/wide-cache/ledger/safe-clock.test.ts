@@ -88,7 +88,8 @@ test('a week of rest is made up in less than two and a half days, and the log te
   assert.equal(await look(), 0)
   assert.deepEqual(log.lines, [
     'wide-cache: no collector of "test" has run for 168 h, or the database\'s clock was wrong; ' +
-      'days close and old rows are removed later by that time, which is made up in 56 h',
+      'the closing of days and the removal of old rows are late by as much, and catch up within ' +
+      '56 h',
   ])
   await real.close()
 })

@@ -85,8 +85,8 @@ export class SafeClock {
     logger.warnOnce(
       'safe clock',
       `wide-cache: no collector of "${settings.name}" has run for ${hours(ms)} h, or the ` +
-        "database's clock was wrong; days close and old rows are removed later by that time, " +
-        `which is made up in ${hours(ms / (SAFE_PACE - 1))} h`,
+        "database's clock was wrong; the closing of days and the removal of old rows are late " +
+        `by as much, and catch up within ${hours(ms / (SAFE_PACE - 1))} h`,
     )
   }
 }
