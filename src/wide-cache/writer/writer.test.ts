@@ -502,8 +502,10 @@ test('rows that are invalid, too large or over the bound are dropped and logged'
   writer.append('x'.repeat(300))
   assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 0, dropped: 2 })
   assert.deepEqual(log.lines, [
-    'wide-cache: a row that its codec cannot encode is dropped and counted',
-    'wide-cache: a row over the 206 bytes of a frame is dropped and counted; raise maxFrameBytes',
+    'wide-cache: a row of "test" is dropped and counted, because its codec cannot encode it; ' +
+      'check the codec, or what is appended',
+    'wide-cache: a row of "test" is dropped and counted, because it is over the 206 bytes of a ' +
+      'frame; make it smaller, or raise maxFrameBytes',
   ])
   world.cache = 'down'
   world.database = false

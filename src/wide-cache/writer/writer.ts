@@ -166,15 +166,17 @@ export class Writer<Row> {
     } catch {
       this.#parts.logger.warn(
         'encode',
-        'wide-cache: a row that its codec cannot encode is dropped and counted',
+        `wide-cache: a row of "${this.#parts.settings.name}" is dropped and counted, because its ` +
+          'codec cannot encode it; check the codec, or what is appended',
       )
       return this.#drop()
     }
     if (!fits) {
       this.#parts.logger.warn(
         'row size',
-        `wide-cache: a row over the ${this.#open.maxBytes} bytes of a frame is dropped and ` +
-          'counted; raise maxFrameBytes',
+        `wide-cache: a row of "${this.#parts.settings.name}" is dropped and counted, because it ` +
+          `is over the ${this.#open.maxBytes} bytes of a frame; make it smaller, or raise ` +
+          'maxFrameBytes',
       )
       return this.#drop()
     }
