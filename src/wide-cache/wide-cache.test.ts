@@ -174,7 +174,7 @@ test('a collector says when it fails, and when it collects again', async () => {
   broken.database = true
   await heard(/collecting "test" failed/)
   broken.database = false
-  await heard(/collecting again/)
+  await heard(/collecting "test" again/)
   // SQL learns of the last run when the lease is renewed or given back.
   await wide.close()
   const [grid] = (await readNameState(real, 'test', await real.now()))!.grids

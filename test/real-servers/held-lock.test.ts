@@ -35,7 +35,7 @@ test('a lock that is held for long is in the log with its holder, before it is f
         return lines(/Connection \d+ .* holds the lock/).length > 0
       })
     })
-    await eventually('it goes on', () => lines(/collecting again/).length > 0)
+    await eventually('it goes on', () => lines(/collecting "[^"]+" again/).length > 0)
     assert.equal(lines(/collecting .* failed/).length, 1, log.lines.join('\n'))
     await eventually('all rows are in SQL', async () => (await countRecorded(sql)) === 100)
     assertLedger(await collector.ledger(), 100)

@@ -175,9 +175,9 @@ export class Collector {
   }
 
   #ended(failed: boolean): void {
-    const { turns, logger } = this.#parts
+    const { turns, logger, settings } = this.#parts
     turns.ended(failed)
-    if (!failed) logger.recovered('collect', 'wide-cache: collecting again')
+    if (!failed) logger.recovered('collect', `wide-cache: collecting "${settings.name}" again`)
   }
 
   #failed(error: unknown, beganAt: number): void {
