@@ -30,7 +30,8 @@ export interface LinkOwner {
 export class CacheServer<L extends ServerLink> {
   readonly name: string
   readonly #kind: string
-  readonly #timeoutMs: number
+  /** Shortest time between two probes: what one may take must be over before the next. */
+  readonly #probeMs: number
   readonly #connect: (owner: LinkOwner) => L
   #link: L | undefined
   /** Whether the server is known to be down. `#askAgainAt`: earliest next probe, by `elapsed()`. */
@@ -47,7 +48,7 @@ export class CacheServer<L extends ServerLink> {
   }) {
     this.#kind = parts.kind
     this.name = parts.name
-    this.#timeoutMs = parts.timeoutMs
+    this.#probeMs = Math.max(PROBE_MS, 2 * parts.timeoutMs)
     this.#connect = parts.connect
   }
 
@@ -64,13 +65,13 @@ export class CacheServer<L extends ServerLink> {
       if (now < this.#askAgainAt) {
         throw this.#error(
           'CACHE_UNREACHABLE',
-          `is down; it is retried every ${PROBE_MS} ms: start it, or check the network`,
+          `is down; it is retried every ${this.#probeMs} ms: start it, or check the network`,
         )
       }
       // A process that has rested does not know, and its first requests are several at once.
       this.#down = now < this.#askAgainAt + FORGET_MS
-      // This request is the probe; the time it may take must be over before the next.
-      this.#askAgainAt = now + Math.max(PROBE_MS, 2 * this.#timeoutMs)
+      // This request is the probe.
+      this.#askAgainAt = now + this.#probeMs
     }
     const link = (this.#link ??= this.#open())
     const full =
