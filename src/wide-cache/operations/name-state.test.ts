@@ -169,27 +169,37 @@ for (const [where, open] of databases) {
     assert.deepEqual(await totals(), { ...before, lost: before.lost + before.owed, owed: 0 })
   })
 
-  stateTest('the quarantine counts frames once, and what is no frame apart', async (database) => {
-    await enterName(database, NAME)
-    const piece = (writer: number | null, piece: number, rows: number, at: number, name = 'test') =>
-      insert(database, 'wide_cache_quarantine', {
-        name,
-        writer: writer === null ? null : Buffer.alloc(16, writer),
-        sequence: writer,
-        piece,
-        row_count: rows,
-        reason: '',
-        bytes: Buffer.alloc(10),
-        created_at: at,
-      })
-    await piece(1, 0, 3, 70)
-    await piece(1, 1, 0, 70)
-    await piece(2, 0, 4, 50)
-    await piece(null, 0, 0, 60)
-    await piece(3, 0, 9, 10, 'other')
-    const { quarantine } = (await readNameState(database, 'test', NOW))!
-    assert.deepEqual(quarantine, { frames: 2, rows: 7, foreign: 1, oldestAt: 50 })
-  })
+  stateTest(
+    'the quarantine counts frames once, and each piece of what is no frame',
+    async (database) => {
+      await enterName(database, NAME)
+      const piece = (
+        writer: number | null,
+        piece: number,
+        rows: number,
+        at: number,
+        name = 'test',
+      ) =>
+        insert(database, 'wide_cache_quarantine', {
+          name,
+          writer: writer === null ? null : Buffer.alloc(16, writer),
+          sequence: writer,
+          piece,
+          row_count: rows,
+          reason: '',
+          bytes: Buffer.alloc(10),
+          created_at: at,
+        })
+      await piece(1, 0, 3, 70)
+      await piece(1, 1, 0, 70)
+      await piece(2, 0, 4, 50)
+      await piece(null, 0, 0, 60)
+      await piece(null, 1, 0, 60)
+      await piece(3, 0, 9, 10, 'other')
+      const { quarantine } = (await readNameState(database, 'test', NOW))!
+      assert.deepEqual(quarantine, { frames: 2, rows: 7, foreign: 2, oldestAt: 50 })
+    },
+  )
 
   stateTest('a run is known when its lease is given back, and stays so', async (database) => {
     await enterName(database, NAME)

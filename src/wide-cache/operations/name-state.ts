@@ -190,7 +190,7 @@ async function readQuarantine(queryable: Queryable, name: string): Promise<Quara
   } = await queryable.query(
     'SELECT SUM(CASE WHEN piece = 0 AND writer IS NOT NULL THEN 1 ELSE 0 END) AS frames, ' +
       'SUM(row_count) AS row_sum, ' +
-      'SUM(CASE WHEN piece = 0 AND writer IS NULL THEN 1 ELSE 0 END) AS foreign_pieces, ' +
+      'SUM(CASE WHEN writer IS NULL THEN 1 ELSE 0 END) AS foreign_pieces, ' +
       'MIN(created_at) AS oldest_at FROM wide_cache_quarantine WHERE name = ?',
     [name],
   )
