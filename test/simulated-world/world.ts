@@ -4,7 +4,7 @@ import type { Random } from './random.js'
 export const EPOCH = 1_700_000_000_000
 
 /** No run comes near it: more means that something goes round and round. */
-const MAX_EVENTS = 200_000
+const MAX_EVENTS = 300_000
 
 interface Event {
   readonly time: number
