@@ -8,9 +8,10 @@ import type { Dialect, Queryable, SqlValue } from './database.js'
 
 /**
  * Change that an upsert makes to a column when the key exists. `greatest`, `add` and `or` of NULL
- * are NULL.
+ * are NULL. `unlessBelow`: replaced, unless the new value of that other column is below the stored
+ * one.
  */
-export type Merge = 'greatest' | 'add' | 'or' | 'replace'
+export type Merge = 'greatest' | 'add' | 'or' | 'replace' | { readonly unlessBelow: string }
 
 interface Differences {
   /** Rows are read faster as one array a column than as values in parentheses. */
@@ -215,7 +216,13 @@ export function onDuplicateKey(
 function assignment(differences: Differences, table: string, column: string, merge: Merge): string {
   const inserted = differences.inserted(plain(column))
   const stored = `${plain(table)}.${plain(column)}`
-  const values: Record<Merge, string> = {
+  if (typeof merge === 'object') {
+    const other = plain(merge.unlessBelow)
+    // MySQL may have assigned the greatest to the other column before: that says the same.
+    const isBelow = `${differences.inserted(other)} < ${plain(table)}.${other}`
+    return `${plain(column)} = CASE WHEN ${isBelow} THEN ${stored} ELSE ${inserted} END`
+  }
+  const values: Record<typeof merge, string> = {
     // Not GREATEST, which ignores NULL in PostgreSQL and is called MAX in SQLite.
     greatest:
       `CASE WHEN ${stored} < ${inserted} THEN ${inserted} ` +

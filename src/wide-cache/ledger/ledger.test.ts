@@ -279,6 +279,9 @@ for (const [where, open] of databases) {
     assert.equal(await at(), 3_000)
     await b.ledger.commit([sender.frame(3, { floor: 3, floorAt: 7_000 })])
     assert.equal(await at(), 7_000)
+    sender.frame(4, { floor: 2, floorAt: 2_000 })
+    await b.ledger.commit([sender.frame(4)])
+    assert.equal(await at(), 7_000, 'an older floor changes nothing')
   })
 
   ledgerTest(

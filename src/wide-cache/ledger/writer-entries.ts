@@ -25,8 +25,7 @@ const FIGURES = table(
   ['dropped', 'greatest'],
   ['floor', 'greatest'],
   ['floor_issued', 'greatest'],
-  // An older one makes figures older, not wrong.
-  ['floor_at', 'replace'],
+  ['floor_at', { unlessBelow: 'floor' }],
 )
 const RANGES = table(
   'wide_cache_ranges',
