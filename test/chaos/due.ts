@@ -47,7 +47,8 @@ export function dueRows(lives: readonly WriterLife[], disturbances: Disturbances
   return due.sort((a, b) => a.at - b.at)
 }
 
-function hasWrongTime(at: number, life: WriterLife, disturbances: Disturbances): boolean {
+/** Whether a row recorded at `at` has its time from a database whose clock was wrong. */
+export function hasWrongTime(at: number, life: WriterLife, disturbances: Disturbances): boolean {
   return disturbances
     .of('sql', at - ON_ITS_WAY_MS, at + ON_ITS_WAY_MS, life.reliesOn)
     .some(({ type }) => STEPS.includes(type))

@@ -8,7 +8,7 @@ import type { Database, LedgerReport } from '../../src/index.js'
 import type { WriterLife } from './account.js'
 import type { Disturbances } from './disturbances.js'
 import { type Check, exactly } from './checks.js'
-import { type Due, dueRows, STEPS } from './due.js'
+import { type Due, dueRows, hasWrongTime, STEPS } from './due.js'
 import { firstIndex } from './first-index.js'
 import { BOOKS, ledgersOf, type Uses, type UsesOptions, WINDOW_SECONDS } from './uses.js'
 
@@ -120,6 +120,8 @@ export class Looks {
 /** How many rows a look may count, and how many it must. */
 class Recorded {
   readonly #all: Float64Array
+  /** Of them, those whose time in SQL is of a wrong clock. */
+  readonly #wrong: readonly number[]
   readonly #due: readonly Due[]
   readonly #longestExcuseMs: number
   readonly #before: number
@@ -127,16 +129,21 @@ class Recorded {
   constructor(lives: readonly WriterLife[], disturbances: Disturbances, before: number) {
     this.#before = before
     this.#all = Float64Array.from(lives.flatMap(({ times }) => times)).sort()
+    this.#wrong = lives
+      .flatMap((life) => life.times.filter((at) => hasWrongTime(at, life, disturbances)))
+      .sort((a, b) => a - b)
     this.#due = dueRows(lives, disturbances)
     let longest = 0
     for (const { at, from } of this.#due) longest = Math.max(longest, from - at)
     this.#longestExcuseMs = longest
   }
 
-  most({ end }: Look): number {
-    return (
-      this.#before + firstIndex(this.#all.length, (index) => this.#all[index]! < end + CLOCK_MS)
-    )
+  most({ at, end }: Look): number {
+    const before = (times: ArrayLike<number>, moment: number): number =>
+      firstIndex(times.length, (index) => times[index]! < moment)
+    // What was recorded while the clock was behind is of a time before the look's end, for good.
+    const wrong = before(this.#wrong, at) - before(this.#wrong, end + CLOCK_MS)
+    return this.#before + before(this.#all, end + CLOCK_MS) + Math.max(0, wrong)
   }
 
   least({ at, end }: Look): number {
