@@ -129,9 +129,9 @@ for (const restarted of [false, true]) {
     await pass(CELL_TTL_SECONDS)
     await record(living, rowsOf(0, 75, 76))
     // Without collectors of its own the name has no chores, which move its safe clock.
-    const ttls = 4 * CELL_TTL_SECONDS + 20
-    await pass(ttls)
-    await real.query('UPDATE wide_cache_names SET safe_at = safe_at + ?', [ttls * 1000])
+    const aged = 4 * CELL_TTL_SECONDS + 8 * 60 + 20
+    await pass(aged)
+    await real.query('UPDATE wide_cache_names SET safe_at = safe_at + ?', [aged * 1000])
     await record(living, rowsOf(0, 76, 77))
     await pass(20)
     assert.deepEqual(await ledger(), { issued: 77, committed: 57, outstanding: 0, lost: 20 })
