@@ -17,6 +17,12 @@ function rangesStored(prototype: WriterEntry): (entry: WriterEntry) => number[] 
   return (entry) => stored.get(entry) ?? []
 }
 
+/** What tells that rows count as lost while they may still come. */
+const LOST_TOO_SOON = anyOf(
+  /is not settled|let go as confirmed|have not come to SQL/,
+  /more is lost|more is missing/,
+)
+
 /** Bugs of the ledger: which frames it takes, what it counts, and what it keeps. */
 export const IN_LEDGER: readonly PlantedBug[] = [
   {
@@ -232,10 +238,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'ledger/safe-clock.ts',
     find: 'settings.cellTtlSeconds * 1000 + longestMs(settings)',
     replace: 'settings.cellTtlSeconds * 1000',
-    told: anyOf(
-      /is not settled|let go as confirmed|have not come to SQL/,
-      /more is lost|more is missing/,
-    ),
+    told: LOST_TOO_SOON,
     seed: 328,
   },
   {
@@ -243,10 +246,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'ledger/writer-entries.ts',
     find: 'entry.compact(agedMs)',
     replace: 'Object.assign(entry, { safeAt: now }).compact(agedMs)',
-    told: anyOf(
-      /is not settled|let go as confirmed|have not come to SQL/,
-      /more is lost|more is missing/,
-    ),
+    told: LOST_TOO_SOON,
     seed: 369,
   },
   {
