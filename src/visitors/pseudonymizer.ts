@@ -73,7 +73,7 @@ export class Pseudonymizer<Subject> {
     const recordedAt = this.#clock.now()
     const time = at ?? recordedAt
     if (identity === undefined) return this.#forward(time, null, subject, recordedAt)
-    const salt = this.#salt.current()
+    const salt = this.#salt.current(recordedAt)
     if (salt) {
       const visitor = this.#under(salt).of(bounded(identity), bounded(userAgent))
       return this.#forward(time, visitor, subject, recordedAt)

@@ -70,13 +70,13 @@ export class DailySalt {
     this.#clock = parts.clock
     this.#logger = parts.logger
     this.#answered = parts.answered
-    this.#day = this.#today()
+    this.#day = dayOf(this.#clock.now())
     void this.#ask()
   }
 
-  /** The salt of today, if it is known here. */
-  current(): Buffer | undefined {
-    const today = this.#today()
+  /** The salt of today, if it is known here. `now`: by the clock. */
+  current(now: number): Buffer | undefined {
+    const today = dayOf(now)
     if (today !== this.#day) {
       this.#day = today
       this.#forget()
@@ -94,10 +94,6 @@ export class DailySalt {
 
   #forget(): void {
     this.#part = this.#salt = undefined
-  }
-
-  #today(): number {
-    return Math.floor(this.#clock.now() / DAY_MS)
   }
 
   /** One try; plans the next. Never rejects. */
@@ -131,7 +127,7 @@ export class DailySalt {
     }
     const leftOfDay = DAY_MS - (this.#clock.now() % DAY_MS)
     this.#timer = this.#clock.after(this.#salt ? Math.min(CHECK_MS, leftOfDay) : RETRY_MS, () => {
-      this.current()
+      this.current(this.#clock.now())
       void this.#ask()
     })
     this.#answered(this.#salt)
@@ -153,4 +149,8 @@ export class DailySalt {
     if (other?.length === PART_BYTES) return other
     throw new Error('the cache does not store it')
   }
+}
+
+function dayOf(time: number): number {
+  return Math.floor(time / DAY_MS)
 }

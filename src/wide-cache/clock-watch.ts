@@ -122,13 +122,17 @@ export class ClockWatch {
     if (!last) return this.#clock.now()
     // The monotonic clock stands still while the machine sleeps. A wall clock that was wrong may
     // have been set right instead.
-    const slept = this.apartMs === 0 ? this.#leapSince(last) : 0
-    return Math.floor(this.#ahead + this.#clock.elapsed() + slept)
+    const elapsed = this.#clock.elapsed()
+    const slept = this.apartMs === 0 ? this.#leapSince(last, elapsed) : 0
+    return Math.floor(this.#ahead + elapsed + slept)
   }
 
   /** Milliseconds by which the wall clock has leapt forward since a reading; 0: it has not. */
-  #leapSince({ wall, answered }: Pick<Reading, 'wall' | 'answered'>): number {
-    const leap = this.#clock.now() - wall - (this.#clock.elapsed() - answered)
+  #leapSince(
+    { wall, answered }: Pick<Reading, 'wall' | 'answered'>,
+    elapsed = this.#clock.elapsed(),
+  ): number {
+    const leap = this.#clock.now() - wall - (elapsed - answered)
     return leap > TOLD_APART_MS ? leap : 0
   }
 
