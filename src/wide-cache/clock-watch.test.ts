@@ -9,20 +9,33 @@ import { ClockWatch } from './clock-watch.js'
 function bench() {
   const time = { elapsed: 5_000, wall: 1_000_000, database: 1_000_000, delay: 0 }
   const log = keptLog()
-  const clock = {
-    now: () => time.wall,
-    elapsed: () => time.elapsed,
-    after: () => ({ cancel() {} }),
-  }
-  const watch = new ClockWatch(clock, new BurstLogger(log, () => time.elapsed))
+  let onRead = () => {}
   const pass = (ms: number): void => {
     for (const name of ['elapsed', 'wall', 'database'] as const) time[name] += ms
   }
+  const reading = (name: 'elapsed' | 'wall') => () => {
+    const said = time[name]
+    onRead()
+    return said
+  }
+  const clock = {
+    now: reading('wall'),
+    elapsed: reading('elapsed'),
+    after: () => ({ cancel() {} }),
+  }
+  const watch = new ClockWatch(clock, new BurstLogger(log, () => time.elapsed))
   return {
     time,
     log,
     watch,
     pass,
+    /** Lets the process stand still for `ms` after the reading of a clock with the number `nth`. */
+    pauseAfter: (nth: number, ms: number): void => {
+      let readings = 0
+      onRead = () => {
+        if (readings++ === nth) pass(ms)
+      }
+    },
     sleep: (ms: number): void => {
       time.wall += ms
       time.database += ms
@@ -191,6 +204,21 @@ test('after a leap of the wall clock no reading is recent', async () => {
   assert.equal(asked, 2)
   await watch.recent(queryable)
   assert.equal(asked, 2)
+})
+
+test('a process that stands still between two clocks has not slept', async () => {
+  for (let nth = 0; nth < 6; nth++) {
+    const { time, watch, pass, pauseAfter } = bench()
+    let asked = 0
+    const queryable = { now: async () => (asked++, time.database) }
+    pauseAfter(nth, 4_000)
+    await watch.now(queryable)
+    assert.equal(asked, 1, `the pause after reading ${nth} of now()`)
+    pass(1_000)
+    pauseAfter(nth, 4_000)
+    await watch.recent(queryable)
+    assert.equal(asked, 1, `the pause after reading ${nth} of recent()`)
+  }
 })
 
 test('an answer that comes late does not set the clock back', async () => {

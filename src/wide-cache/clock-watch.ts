@@ -57,12 +57,13 @@ export class ClockWatch {
 
   /** Reads the database's clock: milliseconds since the Unix epoch. */
   async now(queryable: Pick<Queryable, 'now'>): Promise<number> {
-    const before = { wall: this.#clock.now(), answered: this.#clock.elapsed() }
+    const asked = this.#clock.elapsed()
+    const wall = this.#clock.now()
     const database = await queryable.now()
     // The machine has slept since the question: the answer may be of before.
-    if (this.#leapSince(before) > 0) return this.now(queryable)
+    if (this.#leapSince({ wall, answered: asked }) > 0) return this.now(queryable)
     const answered = this.#clock.elapsed()
-    this.#compare({ database, wall: this.#clock.now(), asked: before.answered, answered })
+    this.#compare({ database, wall: this.#clock.now(), asked, answered })
     return database
   }
 
@@ -122,17 +123,23 @@ export class ClockWatch {
     if (!last) return this.#clock.now()
     // The monotonic clock stands still while the machine sleeps. A wall clock that was wrong may
     // have been set right instead.
+    const wall = this.#clock.now()
     const elapsed = this.#clock.elapsed()
-    const slept = this.apartMs === 0 ? this.#leapSince(last, elapsed) : 0
+    const slept = this.apartMs === 0 ? this.#leapSince(last, wall, elapsed) : 0
     return Math.floor(this.#ahead + elapsed + slept)
   }
 
-  /** Milliseconds by which the wall clock has leapt forward since a reading; 0: it has not. */
+  /**
+   * Milliseconds by which the wall clock has leapt forward since a reading; 0: it has not. A
+   * reading takes the wall clock second and a comparison takes it first, so that a process that
+   * stands still between the two clocks does not look like a machine that has slept.
+   */
   #leapSince(
-    { wall, answered }: Pick<Reading, 'wall' | 'answered'>,
+    since: Pick<Reading, 'wall' | 'answered'>,
+    wall = this.#clock.now(),
     elapsed = this.#clock.elapsed(),
   ): number {
-    const leap = this.#clock.now() - wall - (elapsed - answered)
+    const leap = wall - since.wall - (elapsed - since.answered)
     return leap > TOLD_APART_MS ? leap : 0
   }
 
