@@ -713,7 +713,7 @@ test('what the database refused is said in a sentence, with the command that ret
     await pass(page, 16)
     await shows(
       page.locator('#operation > summary'),
-      /^[\d,]+ views of today are in the database\. Of all time, 3 rows did not come there\. /,
+      /^[\d,]+ views of today are in the database\. Missing, of all time: 3 rows\. /,
     )
     await shows(page.locator('#ledger .bad'), /^\+Quarantined .*3$/)
     await shows(retry, /^npx wide-cache quarantine retry all$/)

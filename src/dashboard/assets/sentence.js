@@ -21,7 +21,7 @@ export function sentence(operation) {
       `${missing + outstanding === 0 && today > 1 ? 'All ' : ''}${counted(today, 'view')} of ` +
       `today ${today === 1 ? 'is' : 'are'} in the database` +
       (outstanding === 0 ? '. ' : `, and ${counted(outstanding, 'more row')} on the way. `) +
-      (missing === 0 ? '' : `Of all time, ${counted(missing, 'row')} did not come there. `) +
+      (missing === 0 ? '' : `Missing, of all time: ${counted(missing, 'row')}. `) +
       `Checked ${about(checked)} ago.`
   }
 }
