@@ -143,7 +143,7 @@ test('while the cache does not answer, its cells wait, and the log says so', asy
   assert.equal(unanswered, 1)
   assert.deepEqual(log.lines, [
     'wide-cache: the cache does not answer the collector (no answer); it is asked again, and ' +
-      'the writers commit what is in its cells after `confirmSeconds`',
+      'the writers commit what is in its cells after confirmSeconds',
   ])
   await close()
 })

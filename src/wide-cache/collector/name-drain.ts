@@ -95,7 +95,7 @@ export class NameDrain {
       logger.warn(
         'unanswered',
         `wide-cache: the cache does not answer the collector (${error.message}); it is asked ` +
-          'again, and the writers commit what is in its cells after `confirmSeconds`',
+          'again, and the writers commit what is in its cells after confirmSeconds',
       )
       return undefined
     })
