@@ -11,7 +11,7 @@ import {
   WIDE_CACHE as OURS,
 } from '../loss/batches.js'
 import { number } from '../harness/table.js'
-import * as overhead from '../overhead/throughput.js'
+import * as overhead from '../overhead/contenders.js'
 import {
   type Figures,
   loss,

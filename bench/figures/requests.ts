@@ -22,7 +22,7 @@ import {
   SESSION,
   UPDATES,
   WIDE_CACHE,
-} from '../overhead/throughput.js'
+} from '../overhead/contenders.js'
 import type { Samples } from '../harness/samples.js'
 import { interval } from '../harness/statistics.js'
 import { costText } from '../harness/table.js'

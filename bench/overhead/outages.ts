@@ -23,7 +23,7 @@ import {
   P99,
   REDIS,
   WIDE_CACHE,
-} from './throughput.js'
+} from './contenders.js'
 
 /**
  * `refused`: nobody listens there any more. `silent`: connections stay open, and nobody answers.

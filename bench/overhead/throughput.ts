@@ -8,125 +8,22 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
-import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { cpuMicros } from '../scale/counters.js'
+import {
+  CONTENDERS,
+  CPU,
+  CPU_WHOLE,
+  IN_SQL,
+  P50,
+  P99,
+  RATE,
+  WIDE_CACHE,
+} from './contenders.js'
 import { Crowd, shuffled } from './load.js'
 import { type App, Site } from './site.js'
-
-export interface Contender {
-  /** The name of a file in `bench/peers/`. */
-  readonly peer: string
-  readonly label: string
-  /**
-   * The unit of its count, which must come out exactly: each request in SQL, each request in its
-   * own file or memory, or each visitor. Those without one only remember how often they tried.
-   */
-  readonly counts?: 'requests in SQL' | 'requests' | 'visitors'
-  /** Of `createActivity()`: when the site itself collects. */
-  readonly collect?: string
-}
-
-export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware' }
-export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook' }
-/** A collector in another process brings its visits to SQL. */
-export const WIDE_CACHE: Contender = {
-  peer: 'wide-cache',
-  label: '(c) wide-cache',
-  counts: 'requests in SQL',
-}
-export const COLLECTS: Contender = {
-  ...WIDE_CACHE,
-  label: '(d) wide-cache that collects',
-  collect: EVERY_THREE_SECONDS,
-}
-export const INSERT: Contender = {
-  peer: 'insert-per-visit',
-  label: '(e) one INSERT a visit',
-  counts: 'requests in SQL',
-}
-export const GET_AND_SET: Contender = { peer: 'get-and-set', label: '(f) get + set of an array' }
-export const APPEND: Contender = { peer: 'append-per-visit', label: '(g) one append a visit' }
-export const REDIS: Contender = {
-  peer: 'redis-list',
-  label: '(h) RPUSH to a Redis list',
-  counts: 'requests in SQL',
-}
-export const HASH: Contender = {
-  peer: 'redis-hash',
-  label: '(i) HINCRBY in a Redis hash',
-  counts: 'requests in SQL',
-}
-export const BUFFER: Contender = {
-  peer: 'buffer',
-  label: '(j) 10 s in the process',
-  counts: 'requests in SQL',
-}
-export const UPDATES: Contender = {
-  peer: 'buffer-updates',
-  label: '(k) 10 s in the process, row by row',
-  counts: 'requests in SQL',
-}
-export const MORGAN: Contender = {
-  peer: 'morgan',
-  label: '(l) morgan to a file',
-  counts: 'requests',
-}
-export const PINO: Contender = {
-  peer: 'pino-http',
-  label: '(m) pino-http to a file',
-  counts: 'requests',
-}
-export const SESSION: Contender = {
-  peer: 'express-session',
-  label: '(n) express-session in memory',
-  counts: 'visitors',
-}
-export const PROMETHEUS: Contender = {
-  peer: 'express-prom-bundle',
-  label: '(o) express-prom-bundle',
-  counts: 'requests',
-}
-/** Middleware that sites have anyway. */
-export const ACCEPTED = [MORGAN, PINO, SESSION, PROMETHEUS]
-export const CONTENDERS = [
-  NOTHING,
-  EMPTY_HOOK,
-  WIDE_CACHE,
-  COLLECTS,
-  INSERT,
-  GET_AND_SET,
-  APPEND,
-  REDIS,
-  HASH,
-  BUFFER,
-  UPDATES,
-  ...ACCEPTED,
-]
-
-/**
- * CPU time of the site's process, until all is done that the requests have begun: sent to a server,
- * written to a file.
- */
-export const CPU: Metric = { metric: 'CPU µs/request', better: 'less' }
-export const RATE: Metric = { metric: 'requests/s', better: 'more' }
-/**
- * And until what was counted is in SQL; here the site's process is also the collector, or the
- * list's worker.
- */
-export const CPU_WHOLE: Metric = {
-  metric: 'CPU µs/request, with the work after it',
-  better: 'less',
-}
-/** The same of all processes: the site, its collector, memcached, Redis and the database. */
-export const IN_SQL: Metric = {
-  metric: 'CPU µs/request of all processes, until in SQL',
-  better: 'less',
-}
-export const P50: Metric = { metric: 'p50 ms', better: 'less' }
-export const P99: Metric = { metric: 'p99 ms', better: 'less' }
 
 export const CONNECTIONS = 50
 

@@ -12,7 +12,7 @@ import { barOf } from '../harness/chart.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
 import { median, type Spread } from '../harness/statistics.js'
 import { number, type Table, withSpread } from '../harness/table.js'
-import { CPU, CPU_WHOLE } from '../overhead/throughput.js'
+import { CPU, CPU_WHOLE } from '../overhead/contenders.js'
 import { bring, removeAll, type Work } from '../retention/removal.js'
 import { rangeOf, record, refresh } from '../stats/window.js'
 

@@ -5,11 +5,11 @@
  */
 import { CASES, DOWN, outages, REPEATED, WELL } from '../overhead/outages.js'
 import { renderingsIn } from '../overhead/page.js'
+import { CONNECTIONS, throughput } from '../overhead/throughput.js'
 import {
   ACCEPTED,
   APPEND,
   COLLECTS,
-  CONNECTIONS,
   type Contender,
   CONTENDERS,
   CPU,
@@ -22,9 +22,8 @@ import {
   P50,
   P99,
   RATE,
-  throughput,
   WIDE_CACHE,
-} from '../overhead/throughput.js'
+} from '../overhead/contenders.js'
 import type { Bar } from '../harness/chart.js'
 import { divideCores } from '../harness/cores.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'

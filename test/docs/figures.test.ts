@@ -16,7 +16,7 @@ import type { Mode } from '../../bench/harness/part.js'
 import { FULL_PARTS, formOf, PARTS } from '../../bench/harness/parts.js'
 import { FULL, type Result } from '../../bench/harness/result.js'
 import { spread } from '../../bench/harness/statistics.js'
-import * as overhead from '../../bench/overhead/throughput.js'
+import * as overhead from '../../bench/overhead/contenders.js'
 import { compact } from '../../bench/harness/table.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 
