@@ -10,16 +10,18 @@ import {
   INSERT,
   MORGAN,
   NOTHING,
+  ON_A_PAGE,
   GET_AND_SET,
   HASH,
   IN_SQL,
+  OVER_HOOK,
   P50,
   P99,
   PINO,
   PROMETHEUS,
-  RATE,
   REDIS,
   SESSION,
+  THROUGHPUT,
   UPDATES,
   WIDE_CACHE,
 } from '../overhead/contenders.js'
@@ -57,12 +59,15 @@ export function contenderName(label: string): string {
 /** µs over an empty hook, with the 95 % interval; no middleware may save some. */
 export function cost(samples: Samples, label: string, setting: string): string {
   if (label === EMPTY_HOOK.label) return '0'
-  const over = interval(samples.differences(label, EMPTY_HOOK.label, setting, CPU))
+  const over = interval(samples.of(label, setting, OVER_HOOK))
   return label === NOTHING.label ? shown(over) : costText(over)
 }
 
+/** Percent, with the 95 % interval. */
 export function ofHook(samples: Samples, label: string, setting: string): string {
-  return share(interval(samples.ratios(label, EMPTY_HOOK.label, setting, RATE)))
+  return label === EMPTY_HOOK.label
+    ? '100'
+    : share(interval(samples.of(label, setting, THROUGHPUT)))
 }
 
 export const overhead: Figures = (read) => {
@@ -82,7 +87,7 @@ export const overhead: Figures = (read) => {
 export const overheadPage: Figures = (read) => {
   const { samples } = read('overhead')
   return {
-    rows: CONTENDERS.map(({ label }) => ({
+    rows: ON_A_PAGE.map(({ label }) => ({
       contender: contenderName(label),
       'CPU, µs a request': shown(interval(samples.of(label, PAGE, CPU))),
       'µs over an empty hook': cost(samples, label, PAGE),
@@ -95,9 +100,7 @@ export const overheadPage: Figures = (read) => {
 export const overheadBehind: Figures = (read) => {
   const { samples } = read('overhead')
   return {
-    rows: CONTENDERS.filter(
-      (contender) => contender.counts === 'requests in SQL' || contender === NOTHING,
-    ).map(({ label }) => ({
+    rows: CONTENDERS.filter(({ counts }) => counts === 'requests in SQL').map(({ label }) => ({
       contender: contenderName(label),
       'CPU of the site, µs a request': shown(interval(samples.of(label, HELLO, CPU))),
       'CPU of all processes, until the visit is in SQL': shown(

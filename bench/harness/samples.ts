@@ -51,18 +51,9 @@ export class Samples {
    * both.
    */
   ratio(contender: string, other: string, setting: string, metric: Metric): Spread {
-    return spread(this.ratios(contender, other, setting, metric))
-  }
-
-  ratios(contender: string, other: string, setting: string, metric: Metric): number[] {
     const others = this.of(other, setting, metric)
-    return this.of(contender, setting, metric).map((value, round) => value / others[round]!)
-  }
-
-  /** `contender` less `other`, within each round. */
-  differences(contender: string, other: string, setting: string, metric: Metric): number[] {
-    const others = this.of(other, setting, metric)
-    return this.of(contender, setting, metric).map((value, round) => value - others[round]!)
+    const values = this.of(contender, setting, metric)
+    return spread(values.map((value, round) => value / others[round]!))
   }
 
   measures(): Measure[] {

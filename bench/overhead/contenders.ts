@@ -92,12 +92,21 @@ export const CONTENDERS = [
   ...ACCEPTED,
 ]
 
+/** Those that are measured on a page that takes some time itself. */
+export const ON_A_PAGE = [NOTHING, EMPTY_HOOK, WIDE_CACHE, COLLECTS, INSERT]
+
 /**
  * CPU time of the site's process, until all is done that the requests have begun: sent to a server,
  * written to a file.
  */
 export const CPU: Metric = { metric: 'CPU µs/request', better: 'less' }
-export const RATE: Metric = { metric: 'requests/s', better: 'more' }
+/** Less that of the empty hook in the same pair of processes. */
+export const OVER_HOOK: Metric = { metric: 'CPU µs/request over an empty hook', better: 'less' }
+/**
+ * Requests that a second of CPU is enough for, as a share of those with the empty hook in the same
+ * pair. A full core serves so many.
+ */
+export const THROUGHPUT: Metric = { metric: 'throughput, of an empty hook', better: 'more' }
 /**
  * And until what was counted is in SQL; here the site's process is also the collector, or the
  * list's worker.

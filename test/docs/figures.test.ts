@@ -244,19 +244,20 @@ test('a bound counts the faults of each kind, those that were mixed apart', () =
   assert.equal(TABLES.get('loss-bound')!(readerOf(result)).rows.length, 3)
 })
 
-test('a cost is that over the hook of its round, with its interval, and noise is none', () => {
+test('a cost is that over the hook of its pair, with its interval, and noise is none', () => {
   const rounds = Array.from({ length: 20 }, (_, round) => 80 + round)
   const result = measured(
     'overhead',
     'normal',
     ['hello', '2 ms page'].flatMap((setting) =>
       overhead.CONTENDERS.flatMap(({ label }): Parameters<typeof measured>[2] => {
-        const over = label === overhead.INSERT.label ? 69 : label === overhead.PINO.label ? -3 : 0
-        const noisy = (cpu: number, at: number) => cpu + over + (over === 69 ? (at % 5) - 2 : 0)
+        const over =
+          label === overhead.INSERT.label ? 69 : label === overhead.COLLECTS.label ? -3 : 0
         return [
-          [label, setting, overhead.CPU.metric, rounds.map(noisy)],
+          [label, setting, overhead.CPU.metric, rounds],
+          [label, setting, overhead.OVER_HOOK.metric, rounds.map((_, at) => over + (at % 5) - 2)],
+          [label, setting, overhead.THROUGHPUT.metric, rounds.map((cpu) => cpu / (cpu + over))],
           [label, setting, overhead.IN_SQL.metric, rounds],
-          [label, setting, overhead.RATE.metric, rounds],
           [label, setting, overhead.P99.metric, rounds],
         ]
       }),
@@ -267,7 +268,7 @@ test('a cost is that over the hook of its round, with its interval, and noise is
     const cost = (name: string): unknown =>
       rows.find(({ contender }) => contender === name)?.['µs over an empty hook']
     assert.equal(cost('one `INSERT` per visit'), '69 (68-70)')
-    assert.equal(cost('`pino-http` to a file'), 'not measurable')
+    assert.equal(cost('**wide-cache**, which collects'), 'not measurable')
     assert.equal(cost('an empty `finish` hook'), '0')
   }
   assert.equal(
