@@ -1,9 +1,9 @@
 /**
  * Costs of a request under full load: CPU, and latency. Two processes of one program differ, and so
- * do two moments of one process, which runs faster once V8 has compiled it. So a new process of the
- * contender and one with the empty hook take the load by turns, a fraction of a second each: they
- * are as old and as warm as each other, and what the machine does falls on both. A sample is the
- * difference of such a pair.
+ * do two moments of one process: V8 compiles its code bit by bit, and other machines of the host slow
+ * it down for seconds. So a new process of the contender and one with the empty hook take the load
+ * by turns of some milliseconds: they are as old and as warm as each other, and what the machine
+ * does falls on both. A sample is the difference of such a pair.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -68,7 +68,7 @@ const GROUPS: readonly (readonly Contender[])[] = [
  * that waits, which is 12 seconds; and it comes every three seconds. Its hook takes as many again.
  */
 const COLLECTING = { warmUpSeconds: 6, seconds: 3 }
-const TURN_SECONDS = 0.3
+const TURN_SECONDS = 0.02
 
 interface Running {
   readonly contender: Contender
@@ -199,13 +199,13 @@ async function byTurns(
   const turns = Math.ceil(seconds / TURN_SECONDS)
   for (let turn = 0; turn < turns; turn++) {
     for (const at of shuffled([...running.keys()])) {
-      const { app, crowd } = running[at]!
-      const load = await crowd.run(path, seconds / turns)
-      // What is left to do is not to burden the one that comes next.
-      await app.flush()
-      app.served += load.latencies.length
+      const load = await running[at]!.crowd.run(path, seconds / turns)
       for (const latency of load.latencies) latencies[at]!.push(latency)
     }
+  }
+  for (const [at, { app }] of running.entries()) {
+    await app.flush()
+    app.served += latencies[at]!.length
   }
   return latencies
 }
