@@ -196,10 +196,11 @@ async function byTurns(
   seconds: number,
 ): Promise<number[][]> {
   const latencies: number[][] = running.map(() => [])
-  const turns = Math.ceil(seconds / TURN_SECONDS)
-  for (let turn = 0; turn < turns; turn++) {
+  // A turn is longer by the last answers that it waits for.
+  for (let spent = 0; spent < seconds * running.length;) {
     for (const at of shuffled([...running.keys()])) {
-      const load = await running[at]!.crowd.run(path, seconds / turns)
+      const load = await running[at]!.crowd.run(path, TURN_SECONDS)
+      spent += load.seconds
       for (const latency of load.latencies) latencies[at]!.push(latency)
     }
   }
