@@ -1,9 +1,9 @@
 /**
  * Costs of a request under full load: CPU, and latency. Two processes of one program differ, and so
- * do two moments of one process: V8 compiles its code bit by bit, and other machines of the host slow
- * it down for seconds. So a new process of the contender and one with the empty hook take the load
- * by turns of some milliseconds: they are as old and as warm as each other, and what the machine
- * does falls on both. A sample is the difference of such a pair.
+ * do two moments of one process: V8 compiles its code bit by bit, and other machines of the host
+ * slow it down for seconds. So a new process of the contender and one with the empty hook take the
+ * load by turns of some milliseconds: they are as old and as warm as each other, and what the
+ * machine does falls on both. A sample is the difference of such a pair.
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
