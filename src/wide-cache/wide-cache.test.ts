@@ -532,6 +532,23 @@ test('layers below a watermark from a clock ahead are drained, by new collectors
   await Promise.all([first.close(), later.close()])
 })
 
+test('when a clock that was ahead is right again, the watermark is at the present', async () => {
+  let wrong = 0
+  const { cache, real, open, taken } = await bench()
+  const wide = open({ cache: shared(cache), database: shifted(real, () => wrong) })
+  const { watermark: before } = await wide.drain()
+  wrong = 1_200_000
+  await wide.drain()
+  wrong = 0
+  const { watermark: after } = await wide.drain()
+  assert(after! >= before! && after! <= before! + 10, `from ${before} to ${after}`)
+  wide.append('written now')
+  await wide.flush()
+  await wide.drain({ all: true })
+  assert.deepEqual(await taken(), ['written now'])
+  await wide.close()
+})
+
 test('frames come to SQL in writer order, so no range is left between batches', async () => {
   const entries: unknown[] = []
   const seen: unknown[] = []

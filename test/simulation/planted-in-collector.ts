@@ -201,6 +201,22 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 14,
   },
   {
+    name: 'a watermark that a wrong clock has raised is left where it is',
+    file: 'ledger/grid-record.ts',
+    find: 'if (!row) return watermark',
+    replace: 'if (!row || row) return watermark',
+    told: /is ahead of the clock/,
+    seed: 20,
+  },
+  {
+    name: 'a watermark that a wrong clock has raised is set back by too little',
+    file: 'ledger/grid-record.ts',
+    find: 'const before = grid.layers.at(leaptFrom) - 1',
+    replace: 'const before = grid.layers.at(now) - 1',
+    told: /the watermark is set back to/,
+    seed: 20,
+  },
+  {
     name: 'a restart that has got on counts as one that has not',
     file: 'collector/name-drain.ts',
     find: 'restarts = state.watermark > watermark ? 0 : restarts + 1',

@@ -53,6 +53,11 @@ export async function checkQuiet(
       completeTo >= clock.now - completeSince,
       () => `${id} is complete only up to ${clock.now - completeTo} ms ago`,
     )
+    // A process that has been ahead long enough for a leap has set it back since.
+    world.check(
+      site.database.enteredAhead || watermark * layerSeconds * 1000 <= clock.now,
+      () => `the watermark of ${id} is ahead of the clock`,
+    )
     const oldest =
       Math.floor((clock.now - behindMs) / (layerSeconds * 1000)) - scenario.drainAfterLayers - 1
     world.check(

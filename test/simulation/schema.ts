@@ -145,6 +145,11 @@ export function raises(sql: string): boolean {
   return sql.startsWith('UPDATE wide_cache_grids SET watermark')
 }
 
+/** A statement that sets a watermark back. */
+export function lowers(sql: string): boolean {
+  return sql.startsWith('UPDATE wide_cache_grids SET moved_at')
+}
+
 /** The process that raises a watermark: the owner of the lease that the statement renews. */
 export function raiserOf(values: readonly SqlValue[]): string {
   return hex(values[11])

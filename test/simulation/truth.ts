@@ -234,6 +234,11 @@ export class Truth {
     this.watermarks.raised(this.#records.processOf(owner)!, database, this)
   }
 
+  /** A statement may have set a watermark back. */
+  lowered(database: WatchedDatabaseServer): void {
+    this.watermarks.lowered(database)
+  }
+
   /** A statement that commits by itself has committed rows without their entries in the ledger. */
   committedBeside(tx: WatchedTransaction): void {
     this.rowsBeside += tx.rows.length

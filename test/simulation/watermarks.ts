@@ -65,6 +65,22 @@ export class Watermarks {
     }
   }
 
+  /** A watermark may have been set back: it was wrong, and is where it was before. */
+  lowered(database: WatchedDatabaseServer): void {
+    for (const grid of gridsOf(database.look)) {
+      const { id, watermark } = grid
+      const before = this.#known.get(id)
+      this.#known.set(id, grid)
+      if (!before || before.watermark === watermark) continue
+      const risenFrom = this.#risenFrom.get(id) ?? -Infinity
+      this.#risenFrom.delete(id)
+      this.#world.check(
+        watermark <= risenFrom,
+        () => `the watermark is set back to ${watermark}, and was right up to ${risenFrom}`,
+      )
+    }
+  }
+
   #check(
     process: WideCacheProcess,
     database: WatchedDatabaseServer,

@@ -49,6 +49,7 @@ function bench() {
       }),
       namespace: Buffer.alloc(16, 2),
       database: {} as never,
+      record: { undoLeap: async (_database, _grid, watermark) => watermark },
       ledger: {
         name: 'test',
         raise: async () => undefined,

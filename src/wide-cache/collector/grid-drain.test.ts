@@ -44,6 +44,7 @@ function bench(parts: Partial<DrainParts> = {}) {
       cache,
       namespace: Buffer.alloc(16, 2),
       database: {} as never,
+      record: { undoLeap: async (_database, _grid, watermark) => watermark },
       ledger: { raise: async () => void done.push('raises') } as never,
       published: {
         ttlMs: 20_000,
@@ -224,6 +225,33 @@ test('cells below a watermark that was too high are read until all have answered
   silent.clear()
   assert.deepEqual(await drained(), { isWhole: true, isRead: true })
   assert.deepEqual(await drained(), { isWhole: true, isRead: false })
+  await close()
+})
+
+test('the cells above a watermark that is set back are read before it rises', async () => {
+  const before = PRESENT - 500
+  const moves: string[] = []
+  const { drain, asked, close } = bench({
+    record: {
+      async undoLeap(_database, _grid, watermark) {
+        moves.push(`set back from ${watermark - PRESENT}, ${asked.size} cells read`)
+        return before
+      },
+    },
+    ledger: {
+      async raise({ from, to }: { from: number; to: number }) {
+        moves.push(`raised from ${from - PRESENT}`)
+        assert(asked.has(grid.keys.cell(to, 0)))
+      },
+    } as never,
+  })
+  const report = newReport()
+  await drain.drain(NOW, PRESENT + 10, undefined, report)
+  assert.deepEqual(moves.slice(0, 2), ['set back from 10, 0 cells read', 'raised from -500'])
+  assert.equal(report.watermark, PRESENT - 2)
+  for (let layer = before + 1; layer <= PRESENT - 2; layer++) {
+    assert(asked.has(grid.keys.cell(layer, 0)), `the cell of ${layer - PRESENT} is read`)
+  }
   await close()
 })
 

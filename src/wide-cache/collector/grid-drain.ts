@@ -2,6 +2,7 @@ import { CacheError } from '../../cache/cache.js'
 import { publishHint } from '../drain-hint.js'
 import type { Grid } from '../grid.js'
 import type { GridSettings } from '../grid-options.js'
+import type { GridRecord } from '../ledger/grid-record.js'
 import type { PublishedWatermark } from '../published-watermark.js'
 import {
   CellReader,
@@ -27,6 +28,7 @@ export interface DrainParts extends CellReaderParts, DrainCommitParts, YoungLaye
   /** The namespace of the keys in `cache`. */
   readonly namespace: Buffer
   readonly published: Pick<PublishedWatermark, 'publish' | 'ttlMs'>
+  readonly record: Pick<GridRecord, 'undoLeap'>
 }
 
 /**
@@ -71,8 +73,8 @@ export class GridDrain {
   readonly #writers: DrainedWriters
   readonly #commit: DrainCommit
   /**
-   * The oldest layer to drain below a watermark that the database's clock had raised too far, until
-   * all of these layers are drained. They are drained without raising the watermark.
+   * The oldest layer to drain again after the database's clock was ahead, until all of these layers
+   * are drained. Below the watermark they are drained without raising it.
    */
   #againFrom: number | undefined
   /** Last step back of the database's clock that the drain has dealt with, by `clock.elapsed()`. */
@@ -103,15 +105,19 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const { settings, published, clock, namespace, cache } = this.#parts
+    const { settings, published, clock, namespace, cache, record, database } = this.#parts
     const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
     // Before the first cell is read, so that a writer that places a frame there later knows of it.
     await this.#publish(newest)
-    this.#writers.begin(watermark)
     let from = this.#oldestToDrain(watermark, newest)
-    let raised = watermark
+    const began =
+      watermark > this.#grid.layers.at(now)
+        ? await record.undoLeap(database, this.#grid, watermark, now)
+        : watermark
+    this.#writers.begin(began)
+    let raised = began
     // Layers above an unanswered cell are drained too, but the watermark stays below it.
     let stays = false
     let layers = FIRST_LAYERS
@@ -146,11 +152,11 @@ export class GridDrain {
       // Again, because a long drain takes longer than a published watermark lives.
       if (from <= newest) await this.#publish(newest)
     }
-    if (this.#againFrom !== undefined && this.#againFrom > watermark) this.#againFrom = undefined
+    if (this.#againFrom !== undefined && this.#againFrom > raised) this.#againFrom = undefined
     this.#hasLookedBack = true
     await this.#reader.forgetSilence(silent)
     report.watermark = raised
-    if (raised > watermark) await publishHint(cache, this.#grid, this.#writers.hint)
+    if (raised > began) await publishHint(cache, this.#grid, this.#writers.hint)
     return { newest, isWhole: !stays }
   }
 

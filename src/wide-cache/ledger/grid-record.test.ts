@@ -7,7 +7,7 @@ import { mysql } from '../../database/mysql/mysql.js'
 import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
-import { GridRecord } from './grid-record.js'
+import { GridRecord, WatermarkMoved } from './grid-record.js'
 import { removeOldEntries } from './retention.js'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -141,6 +141,21 @@ for (const [where, open] of databases) {
     assert.deepEqual(await raise(80_000), [end(first + 9), 0], 'all was there up to a later moment')
     await one.completeTo(database, one.grid!, now + DAY_MS)
     assert.deepEqual(await raise(80_000), [end(first + 4), 0], 'a clock was ahead')
+
+    // The clock is a day ahead, and right again.
+    await one.completeTo(database, one.grid!, 0)
+    await raise(DAY_MS)
+    const stateOf = async () => (await one.states(database))[0]!
+    const { watermark } = await stateOf()
+    assert.equal(await one.undoLeap(database, one.grid!, watermark, now), watermark, 'it may be')
+    now -= DAY_MS
+    await one.completeTo(database, one.grid!, now + DAY_MS)
+    assert.equal(await one.undoLeap(database, one.grid!, watermark, now), watermark - 1)
+    const { watermark: setBack, completeTo } = await stateOf()
+    assert.deepEqual([setBack, completeTo], [watermark - 1, end(watermark - 1)])
+    await assert.rejects(one.undoLeap(database, one.grid!, watermark, now), WatermarkMoved)
+    assert.deepEqual(await raise(0), [end(watermark - 1), 0], 'its next rise is a leap')
+    assert.equal(await one.undoLeap(database, one.grid!, watermark, now), watermark)
     await database.query('DELETE FROM wide_cache_grids WHERE id = ?', [id])
     await database.close()
   })

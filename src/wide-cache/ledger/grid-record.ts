@@ -37,6 +37,12 @@ export interface Raise {
  */
 export const LEAP_MS = 15_000
 
+/**
+ * Longest time from the reading of the database's clock until the grids are read. The watermark may
+ * leap in between. A leap that is noted later was noted while the clock was ahead.
+ */
+export const LONGEST_READ_MS = 60_000
+
 /** State of a grid in SQL at one moment. */
 export interface GridState {
   readonly grid: Grid
@@ -291,6 +297,33 @@ export class GridRecord {
       ],
     )
     if (affectedRows !== 1) throw new WatermarkMoved()
+  }
+
+  /**
+   * Sets the watermark back to where it was before a leap, if the database's clock was ahead at
+   * that leap. Returns the watermark. Its next rise is a leap: SQL may have taken no writes since.
+   *
+   * @param watermark as last read, ahead of the clock
+   * @throws WatermarkMoved
+   */
+  async undoLeap(database: Queryable, grid: Grid, watermark: number, now: number): Promise<number> {
+    const {
+      rows: [row],
+    } = await database.query(
+      'SELECT leapt_from FROM wide_cache_grids WHERE id = ? AND leapt_at > ? AND leapt_from <= ?',
+      [grid.id, now + LONGEST_READ_MS, now],
+    )
+    if (!row) return watermark
+    const leaptFrom = Number(row['leapt_from'])
+    const before = grid.layers.at(leaptFrom) - 1
+    const { affectedRows } = await database.query(
+      'UPDATE wide_cache_grids SET moved_at = 0, watermark = ?, ' +
+        'complete_to = CASE WHEN complete_to > ? THEN ? ELSE complete_to END ' +
+        'WHERE id = ? AND watermark = ?',
+      [before, leaptFrom, leaptFrom, grid.id, watermark],
+    )
+    if (affectedRows !== 1) throw new WatermarkMoved()
+    return before
   }
 
   /** Records that all rows of a grid that were recorded before a moment are in SQL. */
