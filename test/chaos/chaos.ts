@@ -103,6 +103,7 @@ async function copyDatabase({ sites, apart }: World): Promise<CopiedRows> {
     recorded: await count(to!, 'recorded'),
     activity: await visits(gridNameOf('activity', names)),
     seen: await visits(seenNameOf(names)),
+    at: Date.now(),
   }
   await hasForeignMark(from!, to!)
   for (const slot of to!.slots) slot.start()
@@ -269,7 +270,7 @@ async function readSite(
         ),
         ...checksOf(site.name, lives, found, disturbances, copied),
         ...looks
-          .checks(lives, disturbances, copied?.activity)
+          .checks(lives, disturbances, copied)
           .map((check) => ({ ...check, name: `${site.name} ${check.name}` })),
       ],
       figures: {

@@ -17,6 +17,8 @@ export interface CopiedRows {
   readonly recorded: number
   readonly activity: number
   readonly seen: number
+  /** When the database was copied, in milliseconds since the Unix epoch. */
+  readonly at: number
 }
 
 /** Values that an hour of a dimension may list. */

@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database, LedgerReport } from '../../src/index.js'
 import type { WriterLife } from './account.js'
 import type { Disturbances } from './disturbances.js'
-import { type Check, exactly } from './checks.js'
+import { type Check, type CopiedRows, exactly } from './checks.js'
 import { type Due, dueRows, hasWrongTime, STEPS } from './due.js'
 import { firstIndex } from './first-index.js'
 import { BOOKS, ledgersOf, type Uses, type UsesOptions, WINDOW_SECONDS } from './uses.js'
@@ -58,9 +58,13 @@ export class Looks {
     await this.#done
   }
 
-  /** `before`: the rows that the site began with. */
-  checks(lives: readonly WriterLife[], disturbances: Disturbances, before = 0): Check[] {
-    const recorded = new Recorded(lives, disturbances, before)
+  /** `copied`: the rows that the site began with. */
+  checks(
+    lives: readonly WriterLife[],
+    disturbances: Disturbances,
+    copied: Pick<CopiedRows, 'activity' | 'at'> = { activity: 0, at: 0 },
+  ): Check[] {
+    const recorded = new Recorded(lives, disturbances, copied)
     const hosts = lives.flatMap(({ reliesOn }) => reliesOn)
     const isStepped = ({ at, freshAt }: Look): boolean =>
       disturbances
@@ -124,10 +128,14 @@ class Recorded {
   readonly #wrong: readonly number[]
   readonly #due: readonly Due[]
   readonly #longestExcuseMs: number
-  readonly #before: number
+  readonly #copied: Pick<CopiedRows, 'activity' | 'at'>
 
-  constructor(lives: readonly WriterLife[], disturbances: Disturbances, before: number) {
-    this.#before = before
+  constructor(
+    lives: readonly WriterLife[],
+    disturbances: Disturbances,
+    copied: Pick<CopiedRows, 'activity' | 'at'>,
+  ) {
+    this.#copied = copied
     this.#all = Float64Array.from(lives.flatMap(({ times }) => times)).sort()
     this.#wrong = lives
       .flatMap((life) => life.times.filter((at) => hasWrongTime(at, life, disturbances)))
@@ -143,7 +151,7 @@ class Recorded {
       firstIndex(times.length, (index) => times[index]! < moment)
     // What was recorded while the clock was behind is of a time before the look's end, for good.
     const wrong = before(this.#wrong, at) - before(this.#wrong, end + CLOCK_MS)
-    return this.#before + before(this.#all, end + CLOCK_MS) + Math.max(0, wrong)
+    return this.#copied.activity + before(this.#all, end + CLOCK_MS) + Math.max(0, wrong)
   }
 
   least({ at, end }: Look): number {
@@ -151,7 +159,8 @@ class Recorded {
     if (end - WINDOW_SECONDS * 1000 > at) return 0
     const old = Math.min(end, at - this.#longestExcuseMs)
     const first = firstIndex(this.#due.length, (index) => this.#due[index]!.at < old)
-    let least = this.#before + first
+    // Figures of an earlier moment need not have all that was copied.
+    let least = first + (end >= this.#copied.at ? this.#copied.activity : 0)
     for (let next = first; next < this.#due.length && this.#due[next]!.at < end; next++) {
       if (this.#due[next]!.from <= at) least++
     }
