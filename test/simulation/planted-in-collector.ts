@@ -293,8 +293,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'collectors do not tell writers what they have found',
     file: 'collector/grid-drain.ts',
-    find: 'if (raised > watermark) await publishHint(',
-    replace: 'if (raised < watermark) await publishHint(',
+    find: 'if (raised > began) await publishHint(',
+    replace: 'if (raised < began) await publishHint(',
     told: /which the cache has lost/,
     seed: 9,
   },
