@@ -53,7 +53,7 @@ export async function checkQuiet(
       completeTo >= clock.now - completeSince,
       () => `${id} is complete only up to ${clock.now - completeTo} ms ago`,
     )
-    // A process that has been ahead long enough for a leap has set it back since.
+    // If a clock that was ahead has made it leap there, a drain has set it back since.
     world.check(
       site.database.enteredAhead || watermark * layerSeconds * 1000 <= clock.now,
       () => `the watermark of ${id} is ahead of the clock`,
