@@ -37,7 +37,11 @@ export const COLLECTOR_KILLED: Fault = {
   },
 }
 
-/** That of a web process is the last one: the writers that come after it have no phase. */
+/**
+ * That of a web process is the last one: the writers that come after it have no phase. That of the
+ * collector comes after the outages of the cache. memjs may never answer again after one, and the
+ * worker that waits for it would lose the visits of all faults to come.
+ */
 export const FAULTS: readonly Fault[] = [
   NOTHING,
   {
@@ -51,8 +55,8 @@ export const FAULTS: readonly Fault[] = [
     target: 'cache',
     run: async ({ stores }) => void (await Promise.all(stores.map((store) => store.restart()))),
   },
-  COLLECTOR_KILLED,
   ...OUTAGES.map(cacheSilent),
+  COLLECTOR_KILLED,
   ...OUTAGES.map(databaseAway),
   WEB_KILLED,
 ]
