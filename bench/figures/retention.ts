@@ -36,7 +36,7 @@ export const retention: Figures = (read) => {
   }
 }
 
-/** For hours, beside a collector that brings as much. */
+/** For 90 minutes, beside a collector that brings as much. */
 export const retentionForLong: Figures = (read) => {
   const measured = read('retention', true)
   const { samples, result } = measured
