@@ -8,9 +8,12 @@ delete process.env.WIDE_CACHE_TEST_ROUTES
 
 const { listen } = net.Server.prototype
 net.Server.prototype.listen = function (...args) {
-  if (typeof args[0] === 'object' && args[0]?.port !== undefined) args[0] = { ...args[0], port: 0 }
-  else if (args[0] !== undefined && Number.isInteger(Number(args[0]))) args[0] = 0
-  this.once('listening', () => process.send?.({ port: this.address().port }))
+  const [first] = args
+  // A program that takes any port asks itself, and ends by itself. Its parent would disturb it.
+  if (Number(first?.port ?? first) > 0) {
+    args[0] = typeof first === 'object' ? { ...first, port: 0 } : 0
+    this.once('listening', () => process.send?.({ port: this.address().port }))
+  }
   return listen.apply(this, args)
 }
 
