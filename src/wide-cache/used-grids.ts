@@ -1,5 +1,5 @@
 import type { Queryable, SqlValue } from '../database/database.js'
-import { LEAP_MS, LONGEST_READ_MS } from './ledger/grid-record.js'
+import { LEAP_MS } from './ledger/grid-record.js'
 import { Layers } from './layers.js'
 
 /** A grid that frames have been placed in lately, as SQL knows it. */
@@ -41,6 +41,12 @@ export interface UsedGrids {
  * minute places a frame at once, and records its use of the grid each half minute.
  */
 const UNRECORDED_USE_MS = 90_000
+
+/**
+ * Longest time from the reading of the database's clock until the grids are read. The watermark may
+ * leap in between. A leap that is noted later was noted while the clock was ahead.
+ */
+const LONGEST_READ_MS = 60_000
 
 /** Timing of a grid whose first collector is yet to come. */
 const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }

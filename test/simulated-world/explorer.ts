@@ -138,6 +138,8 @@ export class Orders {
   readonly trace: string[] = []
   /** The shared cache. Nothing of it waits. */
   readonly store: Cache
+  /** Milliseconds by which the clock of the databases is ahead. */
+  databaseAheadMs = 0
   readonly #tables: string
   readonly #databases = new Map<string, SharedDatabase>()
   readonly #path: Path
@@ -184,7 +186,7 @@ export class Orders {
     const now = (): number => EPOCH + this.#now
     return {
       cache: exploredCache(this.store, ask),
-      database: exploredDatabase(this.#shared(database), now, ask),
+      database: exploredDatabase(this.#shared(database), () => now() + this.databaseAheadMs, ask),
       environment: {
         clock: {
           now: () => wallRead(now() + skewMs),

@@ -45,4 +45,17 @@ export class SimulatedDatabaseClock {
     }
     return latest
   }
+
+  /**
+   * The earliest that a process can take it to say since a moment of the world, if it carries on
+   * what it has read for `carriedMs`.
+   */
+  earliest(from: number, carriedMs: number): number {
+    let earliest = Infinity
+    for (const [index, { at, skew }] of this.#steps.entries()) {
+      const end = (this.#steps[index + 1]?.at ?? Infinity) + carriedMs
+      if (end >= from) earliest = Math.min(earliest, EPOCH + Math.max(from, at) + skew)
+    }
+    return earliest
+  }
 }

@@ -26,7 +26,6 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
   const { process, closedAt } = frame
   const quiet =
     scenario.otherSite === 'none' &&
-    scenario.databaseStepMs === 0 &&
     scenario.itemLimit >= 1024 * 1024 &&
     scenario.serverBytes === Infinity &&
     livesLongEnough(scenario) &&

@@ -53,9 +53,9 @@ export async function checkQuiet(
       completeTo >= clock.now - completeSince,
       () => `${id} is complete only up to ${clock.now - completeTo} ms ago`,
     )
-    // If a clock that was ahead has made it leap there, a drain has set it back since.
+    // If a clock that was ahead has raised it, a drain has set it right since.
     world.check(
-      site.database.enteredAhead || watermark * layerSeconds * 1000 <= clock.now,
+      watermark * layerSeconds * 1000 <= clock.now,
       () => `the watermark of ${id} is ahead of the clock`,
     )
     const oldest =
@@ -154,8 +154,6 @@ function lostOf(actor: Actor) {
  */
 export async function checkApart(run: Run): Promise<void> {
   const { world, scenario, machines } = run
-  // Below a watermark that lies ahead none rises, and no mark with it.
-  if (scenario.databaseStepMs > 0) return
   // A process that has lost a transaction to a statement of `commit` commits nothing any more.
   if (scenario.commitsImplicitly) return
   const marksFit =

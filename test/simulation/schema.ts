@@ -140,19 +140,14 @@ export function isRead(sql: string): boolean {
   return sql.startsWith('SELECT')
 }
 
-/** A statement that may raise a watermark. */
+/** A statement that may move a watermark. */
 export function raises(sql: string): boolean {
   return sql.startsWith('UPDATE wide_cache_grids SET watermark')
 }
 
-/** A statement that sets a watermark back. */
-export function lowers(sql: string): boolean {
-  return sql.startsWith('UPDATE wide_cache_grids SET moved_at')
-}
-
-/** The process that raises a watermark: the owner of the lease that the statement renews. */
+/** The process that moves a watermark: the owner of the lease that the statement renews. */
 export function raiserOf(values: readonly SqlValue[]): string {
-  return hex(values[11])
+  return hex(values.at(-5))
 }
 
 /** A statement that changes the rows of grids. */

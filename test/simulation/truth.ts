@@ -229,14 +229,9 @@ export class Truth {
     if (tx.raised) this.watermarks.raised(tx.process, database, this)
   }
 
-  /** A statement has raised a watermark by itself. */
+  /** A statement has moved a watermark by itself. */
   raised(owner: string, database: WatchedDatabaseServer): void {
     this.watermarks.raised(this.#records.processOf(owner)!, database, this)
-  }
-
-  /** A statement may have set a watermark back. */
-  lowered(database: WatchedDatabaseServer): void {
-    this.watermarks.lowered(database)
   }
 
   /** A statement that commits by itself has committed rows without their entries in the ledger. */

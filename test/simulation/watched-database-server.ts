@@ -9,7 +9,6 @@ import {
   entersGrid,
   isRead,
   locksGrids,
-  lowers,
   quarantinedBy,
   raiserOf,
   raises,
@@ -80,7 +79,6 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
     const piece = tx && quarantinedBy(sql, values)
     if (piece) tx.quarantined.push(piece)
     if (raises(sql)) this.#raised(tx, values)
-    if (lowers(sql)) this.#truth.lowered(this)
     if (entersName(sql) && result.affectedRows > 0) this.enteredAhead = this.clock.isAhead
     if (entersGrid(sql)) this.#truth.entered(this)
     if (changesNamespace(sql)) this.#truth.hasParted(namespaceGivenUpBy(values))

@@ -17,11 +17,13 @@ const ACTS_WITHIN_MS = 120_000
 /** For how long a collector carries on the clock that it has read. */
 const CARRIES_MS = 10_000
 
-/** The watermarks of one database's grids, and what must have been read when they rise. */
+/** The watermarks of one database's grids, and what must have been read when they move. */
 export class Watermarks {
   readonly #world: World
   readonly #scenario: Scenario
   readonly #known = new Map<string, GridRow>()
+  /** When they have come to their values, in milliseconds of the world. */
+  readonly #movedAt = new Map<string, number>()
   /**
    * Newest layer that was really old enough, of each grid whose watermark has risen by a clock that
    * was ahead.
@@ -36,6 +38,7 @@ export class Watermarks {
   copyFrom(other: Watermarks): void {
     for (const [id, grid] of other.#known) this.#known.set(id, grid)
     for (const [id, layer] of other.#risenFrom) this.#risenFrom.set(id, layer)
+    for (const [id, at] of other.#movedAt) this.#movedAt.set(id, at)
   }
 
   /** Returns the layer up to which nothing needs to be drained any more. */
@@ -54,30 +57,18 @@ export class Watermarks {
     }
   }
 
-  /** A watermark may have risen: all cells below it have been read and settled, or waited for. */
+  /**
+   * A watermark may have moved: all cells below it have been read and settled, or waited for. It
+   * falls only if it was ahead of the clock.
+   */
   raised(process: WideCacheProcess, database: WatchedDatabaseServer, truth: Truth): void {
     for (const grid of gridsOf(database.look)) {
       const before = this.#known.get(grid.id)
       this.#known.set(grid.id, grid)
       if (before && before.watermark !== grid.watermark) {
         this.#check(process, database, truth, before.watermark, grid)
+        this.#movedAt.set(grid.id, this.#world.now)
       }
-    }
-  }
-
-  /** A watermark may have been set back: it was wrong, and is where it was before. */
-  lowered(database: WatchedDatabaseServer): void {
-    for (const grid of gridsOf(database.look)) {
-      const { id, watermark } = grid
-      const before = this.#known.get(id)
-      this.#known.set(id, grid)
-      if (!before || before.watermark === watermark) continue
-      const risenFrom = this.#risenFrom.get(id) ?? -Infinity
-      this.#risenFrom.delete(id)
-      this.#world.check(
-        watermark <= risenFrom,
-        () => `the watermark is set back to ${watermark}, and was right up to ${risenFrom}`,
-      )
     }
   }
 
@@ -96,17 +87,20 @@ export class Watermarks {
     const actsFrom = world.now - ACTS_WITHIN_MS
     // It may have stood still since it read the clock.
     const newest = oldEnough(process.stalledUntil > actsFrom ? actsFrom - pauseMs : actsFrom)
-    world.check(to >= before, () => `the watermark falls from ${before} to ${to}`)
+    const isFall = to < before
+    world.check(
+      !isFall ||
+        before * layerSeconds * 1000 >
+          database.clock.earliest(Math.max(actsFrom, this.#movedAt.get(id) ?? 0), CARRIES_MS),
+      () => `the watermark falls from ${before} to ${to}`,
+    )
     world.check(to <= newest, () => `the watermark rises to ${to}, which is not old enough`)
     const really = Math.floor((EPOCH + world.now) / (layerSeconds * 1000)) - drainAfterLayers
-    if (to > really) {
-      this.#risenFrom.set(
-        id,
-        Math.min(this.#risenFrom.get(id) ?? Infinity, Math.max(before, really)),
-      )
-    }
-    const oldest = newest - Math.floor(cellTtlSeconds / layerSeconds)
-    for (let layer = Math.max(before + 1, oldest); layer <= to; layer++) {
+    const right = Math.min(before, this.#risenFrom.get(id) ?? Infinity)
+    if (to > really) this.#risenFrom.set(id, Math.min(right, Math.max(before, really)))
+    else if (isFall) this.#risenFrom.delete(id)
+    const oldest = (isFall ? really : newest) - Math.floor(cellTtlSeconds / layerSeconds)
+    for (let layer = Math.max((isFall ? right : before) + 1, oldest); layer <= to; layer++) {
       for (let column = 0; column < width; column++) {
         const key = cellKey({ grid: id, layer, column })
         const read = process.reads.get(key)

@@ -49,7 +49,6 @@ function bench() {
       }),
       namespace: Buffer.alloc(16, 2),
       database: {} as never,
-      record: { undoLeap: async (_database, _grid, watermark) => watermark },
       ledger: {
         name: 'test',
         raise: async () => undefined,

@@ -44,7 +44,6 @@ function bench(parts: Partial<DrainParts> = {}) {
       cache,
       namespace: Buffer.alloc(16, 2),
       database: {} as never,
-      record: { undoLeap: async (_database, _grid, watermark) => watermark },
       ledger: { raise: async () => void done.push('raises') } as never,
       published: {
         ttlMs: 20_000,
@@ -218,7 +217,7 @@ test('cells below a watermark that was too high are read until all have answered
   silent.add(oldest)
   const drained = async () => {
     asked.clear()
-    const { isWhole } = await drain.drain(NOW, PRESENT + 10, undefined, newReport())
+    const { isWhole } = await drain.drain(NOW, PRESENT, undefined, newReport())
     return { isWhole, isRead: asked.has(oldest) }
   }
   assert.deepEqual(await drained(), { isWhole: false, isRead: true })
@@ -228,32 +227,29 @@ test('cells below a watermark that was too high are read until all have answered
   await close()
 })
 
-test('the cells above a watermark that is set back are read before it rises', async () => {
-  const before = PRESENT - 500
-  const moves: string[] = []
-  const { drain, asked, close } = bench({
-    record: {
-      async undoLeap(_database, _grid, watermark) {
-        moves.push(`set back from ${watermark - PRESENT}, ${asked.size} cells read`)
-        return before
-      },
-    },
+test('a watermark ahead of the clock falls with the last of all living cells', async () => {
+  const moves: { from: number; to: number; read: number }[] = []
+  const { drain, asked, cache, silent, close } = bench({
     ledger: {
       async raise({ from, to }: { from: number; to: number }) {
-        moves.push(`raised from ${from - PRESENT}`)
-        assert(asked.has(grid.keys.cell(to, 0)))
+        moves.push({ from: from - PRESENT, to: to - PRESENT, read: asked.size })
       },
     } as never,
   })
+  silent.add(grid.keys.cell(PRESENT - 1_000, 0))
   const report = newReport()
-  await drain.drain(NOW, PRESENT + 10, undefined, report)
-  assert.deepEqual(moves.slice(0, 2), ['set back from 10, 0 cells read', 'raised from -500'])
-  assert.equal(report.watermark, PRESENT - 2)
-  for (let layer = before + 1; layer <= PRESENT - 2; layer++) {
-    assert(asked.has(grid.keys.cell(layer, 0)), `the cell of ${layer - PRESENT} is read`)
-  }
-  // Layers that were only read early may lie below it.
-  assert(asked.has(grid.keys.cell(PRESENT - 2 - 3_600, 0)), 'so is the oldest that may live')
+  const drained = async (): Promise<boolean> =>
+    (await drain.drain(NOW, PRESENT + 10, undefined, report)).isWhole
+  assert(!(await drained()))
+  assert.deepEqual([moves, report.watermark], [[], PRESENT + 10], 'it waits for all answers')
+  assert.equal(await readHint(cache, grid), undefined)
+  silent.clear()
+  assert(await drained())
+  assert.deepEqual(moves, [{ from: 10, to: -2, read: 3_601 }])
+  assert.deepEqual([report.watermark, report.layers], [PRESENT - 2, 0])
+  const hint = await readHint(cache, grid)
+  assert.equal(hint!.to, PRESENT - 2)
+  assert(hint!.after < PRESENT - 1_000 && hint!.after > PRESENT - 1_100, 'what this drain has read')
   await close()
 })
 

@@ -2,7 +2,6 @@ import { CacheError } from '../../cache/cache.js'
 import { publishHint } from '../drain-hint.js'
 import type { Grid } from '../grid.js'
 import type { GridSettings } from '../grid-options.js'
-import type { GridRecord } from '../ledger/grid-record.js'
 import type { PublishedWatermark } from '../published-watermark.js'
 import {
   CellReader,
@@ -28,7 +27,6 @@ export interface DrainParts extends CellReaderParts, DrainCommitParts, YoungLaye
   /** The namespace of the keys in `cache`. */
   readonly namespace: Buffer
   readonly published: Pick<PublishedWatermark, 'publish' | 'ttlMs'>
-  readonly record: Pick<GridRecord, 'undoLeap'>
 }
 
 /**
@@ -93,7 +91,8 @@ export class GridDrain {
   }
 
   /**
-   * Drains from `watermark` to the newest layer that is old enough.
+   * Drains from `watermark` to the newest layer that is old enough. If the watermark is ahead of
+   * the database's clock, drains all layers that may live, and sets it to the newest of them.
    *
    * @param now the database's clock
    * @param mark the newest mark that this process's cache shows
@@ -105,19 +104,16 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const { settings, published, clock, namespace, cache, record, database } = this.#parts
+    const { settings, published, clock, namespace, cache } = this.#parts
     const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
     // Before the first cell is read, so that a writer that places a frame there later knows of it.
     await this.#publish(newest)
     let from = this.#oldestToDrain(watermark, newest)
-    const began =
-      watermark > this.#grid.layers.at(now)
-        ? await record.undoLeap(database, this.#grid, watermark, now)
-        : watermark
-    this.#writers.begin(began)
-    let raised = began
+    const isAhead = watermark > this.#grid.layers.at(now)
+    this.#writers.begin(isAhead ? from - 1 : watermark)
+    let raised = watermark
     // Layers above an unanswered cell are drained too, but the watermark stays below it.
     let stays = false
     let layers = FIRST_LAYERS
@@ -128,7 +124,7 @@ export class GridDrain {
       const passable: number = stays ? raised : Math.min(to, read.firstUnanswered - 1)
       stays ||= passable < to
       const raise =
-        passable >= from && passable > raised
+        passable >= from && (passable > raised || (isAhead && passable === newest))
           ? {
               grid: this.#grid,
               namespace,
@@ -142,7 +138,7 @@ export class GridDrain {
       await this.#commit.settle(read, report, raise)
       await this.#delete(read)
       if (raise) {
-        report.layers += passable - raised
+        report.layers += Math.max(0, passable - raised)
         raised = passable
         this.#writers.raised(raised)
       }
@@ -156,7 +152,7 @@ export class GridDrain {
     this.#hasLookedBack = true
     await this.#reader.forgetSilence(silent)
     report.watermark = raised
-    if (raised > began) await publishHint(cache, this.#grid, this.#writers.hint)
+    if (raised !== watermark) await publishHint(cache, this.#grid, this.#writers.hint)
     return { newest, isWhole: !stays }
   }
 

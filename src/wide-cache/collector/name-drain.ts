@@ -144,7 +144,9 @@ export class NameDrain {
     const now = watch.estimate ?? 0
     const present = finest.layers.at(now) - settings.drainAfterLayers
     const completeTo = finest.layers.endOf(present) - state.flushMs
-    if (completeTo <= Math.max(grid.layers.endOf(newest), state.completeTo)) return
+    // A moment that is yet to come was recorded while the clock was ahead.
+    const known = state.completeTo <= now ? state.completeTo : 0
+    if (completeTo <= Math.max(grid.layers.endOf(newest), known)) return
     if (!(await young.commitEarly(newest, now, report))) return
     await record.completeTo(database, grid, completeTo)
     this.#known.set(idOf(grid), { ...state, completeTo })

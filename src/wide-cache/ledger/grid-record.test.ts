@@ -7,7 +7,7 @@ import { mysql } from '../../database/mysql/mysql.js'
 import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
-import { GridRecord, WatermarkMoved } from './grid-record.js'
+import { GridRecord } from './grid-record.js'
 import { removeOldEntries } from './retention.js'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -120,11 +120,11 @@ for (const [where, open] of databases) {
     let now = DAY_MS
     const first = one.grid!.layers.at(now)
     const end = (layer: number): number => one.grid!.layers.endOf(layer)
-    /** Raises the watermark by a layer after `ms`. Returns the last leap: where from, how old. */
-    const raise = async (ms: number): Promise<[number, number]> => {
-      now += ms
-      const from = (await one.states(database)).find(({ grid }) => grid.id.equals(id))!.watermark
-      const to = from + 1
+    const watermark = async (): Promise<number> =>
+      (await one.states(database)).find(({ grid }) => grid.id.equals(id))!.watermark
+    /** Moves the watermark. Returns the last leap: where from, how old. */
+    const moveTo = async (to: number): Promise<[number, number]> => {
+      const from = await watermark()
       const rest = { mark: undefined, used: false, leapAfterMs: 75_000 }
       await one.raise(database, { grid: one.grid!, namespace, from, to, ...rest }, now)
       const {
@@ -133,6 +133,10 @@ for (const [where, open] of databases) {
         id,
       ])
       return [Number(row!['leapt_from']), now - Number(row!['leapt_at'])]
+    }
+    const raise = async (ms: number): Promise<[number, number]> => {
+      now += ms
+      return moveTo((await watermark()) + 1)
     }
     assert.deepEqual(await raise(75_000), [0, DAY_MS + 75_000], 'it has risen in time')
     assert.deepEqual(await raise(75_001), [end(first + 1), 0])
@@ -143,19 +147,25 @@ for (const [where, open] of databases) {
     assert.deepEqual(await raise(80_000), [end(first + 4), 0], 'a clock was ahead')
 
     // The clock is a day ahead, and right again.
+    const at = (): number => one.grid!.layers.at(now)
+    const completeTo = async (): Promise<number> => (await one.states(database))[0]!.completeTo
     await one.completeTo(database, one.grid!, 0)
-    await raise(DAY_MS)
-    const stateOf = async () => (await one.states(database))[0]!
-    const { watermark } = await stateOf()
-    assert.equal(await one.undoLeap(database, one.grid!, watermark, now), watermark, 'it may be')
+    await moveTo(at())
+    const [right, rightTo] = [at(), end(at())]
+    now += DAY_MS
+    assert.deepEqual(await moveTo(at()), [rightTo, 0])
+    await one.completeTo(database, one.grid!, now)
+    now -= DAY_MS - 10_000
+    assert.deepEqual(await moveTo(right + 1), [rightTo, 0], 'all was there up to the leap')
+    assert.equal(await completeTo(), 0, 'what a clock that was ahead has noted')
+    now += DAY_MS
+    await moveTo(at())
+    now += 80_000
+    await moveTo(at())
     now -= DAY_MS
-    await one.completeTo(database, one.grid!, now + DAY_MS)
-    assert.equal(await one.undoLeap(database, one.grid!, watermark, now), watermark - 1)
-    const { watermark: setBack, completeTo } = await stateOf()
-    assert.deepEqual([setBack, completeTo], [watermark - 1, end(watermark - 1)])
-    await assert.rejects(one.undoLeap(database, one.grid!, watermark, now), WatermarkMoved)
-    assert.deepEqual(await raise(0), [end(watermark - 1), 0], 'its next rise is a leap')
-    assert.equal(await one.undoLeap(database, one.grid!, watermark, now), watermark)
+    await one.completeTo(database, one.grid!, now)
+    assert.deepEqual(await moveTo(at()), [0, 0], 'a second leap hides the first')
+    assert.equal(await completeTo(), now)
     await database.query('DELETE FROM wide_cache_grids WHERE id = ?', [id])
     await database.close()
   })

@@ -16,7 +16,10 @@ export class WatermarkMoved extends Error {
   }
 }
 
-/** A rise of the watermark, done only if the watermark still has the value that was read. */
+/**
+ * A move of the watermark, done only if it still has the value that was read. It falls only if that
+ * value is ahead of the database's clock.
+ */
 export interface Raise {
   readonly grid: Grid
   /** The namespace of the database whose cells were read. */
@@ -36,12 +39,6 @@ export interface Raise {
  * until then, and within this time living writers commit what they hold: each asks SQL every 10 s.
  */
 export const LEAP_MS = 15_000
-
-/**
- * Longest time from the reading of the database's clock until the grids are read. The watermark may
- * leap in between. A leap that is noted later was noted while the clock was ahead.
- */
-export const LONGEST_READ_MS = 60_000
 
 /** State of a grid in SQL at one moment. */
 export interface GridState {
@@ -103,6 +100,23 @@ const RUN =
 function valuesOf(run: Run | undefined): (number | null)[] {
   return [run?.at ?? null, run?.rows ?? null, run?.ms ?? null]
 }
+
+/**
+ * Notes a leap, if the watermark has rested for long. Stands before `moved_at`: MySQL sees in an
+ * assignment what those before it have set.
+ */
+const RISE =
+  'leapt_from = CASE WHEN moved_at >= ? THEN leapt_from ' +
+  'WHEN complete_to BETWEEN ? AND ? THEN complete_to ELSE ? END, ' +
+  'leapt_at = CASE WHEN moved_at >= ? THEN leapt_at ELSE ? END'
+
+/**
+ * Notes a leap from the last moment that is known to be complete: `moved_at` is of a clock that was
+ * ahead, so nothing tells for how long the watermark has rested.
+ */
+const FALL =
+  'leapt_from = CASE WHEN leapt_from <= ? THEN leapt_from ELSE 0 END, leapt_at = ?, ' +
+  'complete_to = CASE WHEN complete_to <= ? THEN complete_to ELSE 0 END'
 
 const GRIDS = table(
   'wide_cache_grids',
@@ -257,8 +271,7 @@ export class GridRecord {
   }
 
   /**
-   * Raises the watermark within `tx` by compare-and-set, and keeps the lease. @throws
-   * WatermarkMoved
+   * Moves the watermark within `tx` by compare-and-set, and keeps the lease. @throws WatermarkMoved
    */
   async raise(
     tx: Queryable,
@@ -266,12 +279,12 @@ export class GridRecord {
     now: number,
   ): Promise<void> {
     const end = grid.layers.endOf(from)
+    const [leap, moments] =
+      to > from
+        ? [RISE, [now - leapAfterMs, end, now, end, now - leapAfterMs, now]]
+        : [FALL, [now, now, now]]
     const { affectedRows } = await tx.query(
-      'UPDATE wide_cache_grids SET watermark = ?, ' +
-        // Before `moved_at`: MySQL sees in an assignment what those before it have set.
-        'leapt_from = CASE WHEN moved_at >= ? THEN leapt_from ' +
-        'WHEN complete_to BETWEEN ? AND ? THEN complete_to ELSE ? END, ' +
-        'leapt_at = CASE WHEN moved_at >= ? THEN leapt_at ELSE ? END, ' +
+      `UPDATE wide_cache_grids SET watermark = ?, ${leap}, ` +
         'moved_at = ?, mark = COALESCE(?, mark), ' +
         'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END, ' +
         'lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END ' +
@@ -279,12 +292,7 @@ export class GridRecord {
         'AND EXISTS (SELECT 1 FROM wide_cache_identity WHERE namespace = ?)',
       [
         to,
-        now - leapAfterMs,
-        end,
-        now,
-        end,
-        now - leapAfterMs,
-        now,
+        ...moments,
         now,
         mark ?? null,
         used ? 1 : 0,
@@ -297,33 +305,6 @@ export class GridRecord {
       ],
     )
     if (affectedRows !== 1) throw new WatermarkMoved()
-  }
-
-  /**
-   * Sets the watermark back to where it was before a leap, if the database's clock was ahead at
-   * that leap. Returns the watermark. Its next rise is a leap: SQL may have taken no writes since.
-   *
-   * @param watermark as last read, ahead of the clock
-   * @throws WatermarkMoved
-   */
-  async undoLeap(database: Queryable, grid: Grid, watermark: number, now: number): Promise<number> {
-    const {
-      rows: [row],
-    } = await database.query(
-      'SELECT leapt_from FROM wide_cache_grids WHERE id = ? AND leapt_at > ? AND leapt_from <= ?',
-      [grid.id, now + LONGEST_READ_MS, now],
-    )
-    if (!row) return watermark
-    const leaptFrom = Number(row['leapt_from'])
-    const before = grid.layers.at(leaptFrom) - 1
-    const { affectedRows } = await database.query(
-      'UPDATE wide_cache_grids SET moved_at = 0, watermark = ?, ' +
-        'complete_to = CASE WHEN complete_to > ? THEN ? ELSE complete_to END ' +
-        'WHERE id = ? AND watermark = ?',
-      [before, leaptFrom, leaptFrom, grid.id, watermark],
-    )
-    if (affectedRows !== 1) throw new WatermarkMoved()
-    return before
   }
 
   /** Records that all rows of a grid that were recorded before a moment are in SQL. */
