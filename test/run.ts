@@ -1,8 +1,9 @@
 /**
- * Runs the tests: `npm test -- [--all] [part of a file's path …]`. Sees to the server programs,
- * starts one MariaDB, one PostgreSQL and one memcached for all files, and runs the files in
- * processes, several at a time, since many wait more than they work. Small ones share a process
- * (see `groups.ts`). `--all` makes the tests that scale (see `scale.ts`) as large as they get.
+ * Runs the tests: `npm test -- [--all | --fast] [part of a file's path …]`. Installs the server
+ * programs that the files need, starts one MariaDB, one PostgreSQL and one memcached for all files
+ * if they ask for them, and runs the files in processes, several at a time, since many wait more
+ * than they work. Small ones share a process (see `groups.ts`). `--all` makes the tests that scale
+ * (see `scale.ts`) as large as they get. `--fast` runs only what needs no server, browser or build.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
@@ -12,6 +13,7 @@ import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
 import { grouped } from './groups.js'
+import { needsOf } from './needs.js'
 import { ALL_VARIABLE } from './scale.js'
 import { ensureBinaries } from './servers/binaries.js'
 import { initialisedData, MARIADB_DATA_VARIABLE, startMariadb } from './servers/mariadb.js'
@@ -67,24 +69,20 @@ const ONLY_OF_ALL = [
   'test/examples/view-counts.test.ts',
 ]
 
+/** Folders of tests that use `dist/`. */
+const USES_BUILD = /^test\/(?:docs|examples|forum|package)\//
+
 const args = process.argv.slice(2)
-const all = args.includes('--all')
-const parts = args.filter((arg) => arg !== '--all')
+const [all, fast] = [args.includes('--all'), args.includes('--fast')]
+const parts = args.filter((arg) => !arg.startsWith('--'))
 const files = testFiles(parts)
 if (files.length === 0) {
   console.error(`No test file's path has any of: ${parts.join(', ')}`)
   process.exit(1)
 }
+const { programs, shared } = needsOf(files)
 try {
-  ensureBinaries([
-    'memcached',
-    'mariadb',
-    'postgres',
-    'redis',
-    'faketime',
-    'chromiumShell',
-    'chromium',
-  ])
+  ensureBinaries([...programs])
 } catch (error) {
   console.error(error instanceof Error ? error.message : error)
   process.exit(1)
@@ -96,18 +94,18 @@ for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
 }
 
 keepFilesInMemory()
-process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
-process.env[POSTGRES_DATA_VARIABLE] = await initialisedPostgresData()
+if (programs.has('mariadb')) process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
+if (programs.has('postgres')) process.env[POSTGRES_DATA_VARIABLE] = await initialisedPostgresData()
 const [mariadb, memcached, postgres] = await Promise.all([
-  startMariadb(),
-  startMemcached(),
-  startPostgres(MANY_DATABASES),
+  shared.has('mariadb') ? startMariadb() : undefined,
+  shared.has('memcached') ? startMemcached() : undefined,
+  shared.has('postgres') ? startPostgres(MANY_DATABASES) : undefined,
 ])
 // The files run in child processes, which inherit the environment and this process's --import.
 process.execArgv.push('--import', new URL('./track-tests.js', import.meta.url).href)
-process.env[MYSQL_VARIABLE] = mariadb.url()
-process.env[POSTGRES_VARIABLE] = postgres.url()
-process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
+if (mariadb) process.env[MYSQL_VARIABLE] = mariadb.url()
+if (postgres) process.env[POSTGRES_VARIABLE] = postgres.url()
+if (memcached) process.env[MEMCACHED_VARIABLE] = memcached.address
 if (all) process.env[ALL_VARIABLE] = '1'
 
 let passed = 0
@@ -130,7 +128,7 @@ tests.on('test:complete', ({ name, file, nesting, details }) => {
   seconds.set(relative(ROOT, file), details.duration_ms / 1000)
 })
 await pipeline(tests, new spec(), process.stdout, { end: false })
-await Promise.all([mariadb.stop(), memcached.stop(), postgres.stop()])
+await Promise.all([mariadb?.stop(), memcached?.stop(), postgres?.stop()])
 
 // A run in which nothing ran has shown nothing.
 const ok = failed.length === 0 && passed > 0
@@ -158,11 +156,16 @@ function testFiles(parts: readonly string[]): string[] {
         file.endsWith('.test.ts') &&
         (parts.length === 0
           ? all || !ONLY_OF_ALL.includes(file)
-          : parts.some((part) => file.includes(part))),
+          : parts.some((part) => file.includes(part))) &&
+        (!fast || isFast(file)),
     )
     .sort()
   return [
     ...LONGEST.filter((file) => found.includes(file)),
     ...found.filter((file) => !LONGEST.includes(file)),
   ]
+}
+
+function isFast(file: string): boolean {
+  return !LONGEST.includes(file) && !USES_BUILD.test(file) && needsOf([file]).programs.size === 0
 }
