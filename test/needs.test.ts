@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { needsOf, SHARED } from './needs.js'
 import * as sharedServers from './servers/shared.js'
 
-test('a test file needs the servers and browsers that it, a suite or a started program imports', () => {
+test('a test file needs what it, its suites and the programs that it starts import', () => {
   const needs = (...files: string[]) => {
     const { programs, shared } = needsOf(files)
     return [[...programs].sort(), [...shared].sort()]
