@@ -1,5 +1,6 @@
 /**
- * Test files that share a process: those of one folder under `src/`, and the laws of orders.
+ * Test files that share a process: those of one folder under `src/`, the laws of orders, and
+ * those of readers.
  * Loading the package takes longer than many of them run.
  */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
@@ -21,7 +22,7 @@ export function grouped(files: readonly string[], alone: readonly string[]): str
   for (const file of files) {
     const folder = alone.includes(file)
       ? undefined
-      : /^(?:src\/[\w-]+|test\/orders)(?=\/)/.exec(file)?.[0]
+      : /^(?:src\/[\w-]+|test\/(?:orders|readers))(?=\/)/.exec(file)?.[0]
     const group = folder ?? file
     groups.set(group, [...(groups.get(group) ?? []), file])
   }
