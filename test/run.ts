@@ -12,6 +12,7 @@ import { pipeline } from 'node:stream/promises'
 import { run } from 'node:test'
 import { spec } from 'node:test/reporters'
 import { fileURLToPath } from 'node:url'
+import { SEED, SEED_VARIABLE } from './commit-seed.js'
 import { grouped } from './groups.js'
 import { needsOf } from './needs.js'
 import { ALL_VARIABLE } from './scale.js'
@@ -107,6 +108,8 @@ if (mariadb) process.env[MYSQL_VARIABLE] = mariadb.url()
 if (postgres) process.env[POSTGRES_VARIABLE] = postgres.url()
 if (memcached) process.env[MEMCACHED_VARIABLE] = memcached.address
 if (all) process.env[ALL_VARIABLE] = '1'
+process.env[SEED_VARIABLE] = String(SEED)
+console.log(`Seeds of this commit begin with ${SEED}; again: ${SEED_VARIABLE}=${SEED} npm test`)
 
 let passed = 0
 const failed: string[] = []

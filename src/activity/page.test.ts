@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { MAX_PAGE_BYTES, pageOf } from './page.js'
 
 test('what cannot be stored becomes U+FFFD, and all else stays', () => {

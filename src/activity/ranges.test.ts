@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { historyQuery as askedForHistory, QueryError, topQuery } from '../dashboard/query.js'
 import { DAY_MS } from '../support/clock.js'
 import { historyQuery, topQuery as checkedTop } from './ranges.js'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { after, test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { fewOrMany } from '../../test/scale.js'
 import {
   type Database,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { pageOf } from './page.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
 import { fitText } from './text.js'

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { type CacheFault, FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { failingAnywhere, type FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { type Pair, PAIRS_OF_ANY_CACHE, randomFrom, type Site } from '../counters/pairs.fixture.js'

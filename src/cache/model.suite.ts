@@ -3,7 +3,7 @@
  * adapters of this repository, beside the suite of `wide-cache/testing`.
  */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import type { RegisterTest } from '../testing/runner.js'
 import type { Cache } from './cache.js'
 

@@ -1,6 +1,6 @@
 /** Tests of a global counter, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { fewOrMany } from '../../test/scale.js'
 import { memory } from '../cache/memory.js'
 import { DatabaseError } from '../database/database.js'

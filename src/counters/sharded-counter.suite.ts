@@ -1,7 +1,7 @@
 /** Tests of a sharded counter, on any pair of a cache and a database. */
 import assert from 'node:assert/strict'
 import { setTimeout as delay } from 'node:timers/promises'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { fewOrMany } from '../../test/scale.js'
 import { DatabaseError } from '../database/database.js'
 import { ClosedError } from '../support/closed-error.js'

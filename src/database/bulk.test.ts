@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRequire } from 'node:module'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { deleteRows, IDS_A_LIST, statementsOf } from './bulk.js'
 import type { SqlValue } from './database.js'
 import { MAX_VALUES_PER_STATEMENT } from './dialect.js'

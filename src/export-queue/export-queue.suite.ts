@@ -1,7 +1,7 @@
 /** Tests of an ExportQueue, on any database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { fewOrMany } from '../../test/scale.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'

@@ -1,7 +1,7 @@
 /** Hits by hour and day are a recount of what counts, after any commits, moves and removals. */
 import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { fewOrMany } from '../../test/scale.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'

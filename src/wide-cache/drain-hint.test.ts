@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { memory } from '../cache/memory.js'
 import { type DrainHint, MAX_WRITERS, missingIn, publishHint, readHint } from './drain-hint.js'
 import { Grid } from './grid.js'

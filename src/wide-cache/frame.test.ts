@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../test/fast-check.js'
 import { HEADER_BYTES, readCell, ROW_LENGTH_BYTES, rowsOf, sealFrame, stampOf } from './frame.js'
 
 const STAMP = stampOf('rows')

@@ -8,12 +8,12 @@ export interface Found {
 }
 
 /**
- * Runs `seeds` seeds in `lanes` worlds that take turns, until one breaks a promise. `bug`: the name
- * of the one that is to be found. `source` has it already if it is in the text.
+ * Runs seeds in `lanes` worlds that take turns, until one breaks a promise. `bug`: the name of the
+ * one that is to be found. `source` has it already if it is in the text.
  */
 export async function run(
   source: string,
-  seeds: number,
+  seeds: readonly number[],
   lanes: number,
   bug?: string,
 ): Promise<Found> {
@@ -25,10 +25,11 @@ export async function run(
   let next = 0
   await Promise.all(
     Array.from({ length: lanes }, async () => {
-      while (next < seeds && broken === undefined) {
-        const seed = next++
+      while (next < seeds.length && broken === undefined) {
+        const index = next++
+        const seed = seeds[index]!
         try {
-          outcomes[seed] = await simulate(loaded, seed)
+          outcomes[index] = await simulate(loaded, seed)
         } catch (error) {
           broken ??=
             `seed ${seed}: ${String(error)}; again: ` + `npm run simulate:sequence -- ${seed} 1`

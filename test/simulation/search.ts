@@ -28,16 +28,15 @@ export async function firstBroken(
   return undefined
 }
 
-/** The outcomes of seeds 0 to `seeds - 1`, one after the other or in worlds that take turns. */
+/** The outcomes of seeds, one after the other or in worlds that take turns. */
 export async function outcomesOf(
   source: string,
-  seeds: number,
+  seeds: readonly number[],
   way: 'alone' | 'at once',
 ): Promise<Outcome[]> {
   const protocol = await loadProtocol(source)
-  const all = Array.from({ length: seeds }, (_, seed) => seed)
-  if (way === 'at once') return Promise.all(all.map((seed) => simulate(protocol, seed)))
+  if (way === 'at once') return Promise.all(seeds.map((seed) => simulate(protocol, seed)))
   const outcomes = []
-  for (const seed of all) outcomes.push(await simulate(protocol, seed))
+  for (const seed of seeds) outcomes.push(await simulate(protocol, seed))
   return outcomes
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../test/fast-check.js'
 import request from 'supertest'
 import type { Request } from '../../page-views/express.js'
 import { expresses } from '../../support/http.fixture.js'

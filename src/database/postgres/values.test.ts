@@ -1,7 +1,7 @@
 /** Values on their way to PostgreSQL and back, and the traps that their types are. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../test/fast-check.js'
 import { sharedPostgresUrl } from '../../../test/servers/shared.js'
 import { rejects } from '../../testing/rejects.js'
 import type { SqlValue } from '../database.js'

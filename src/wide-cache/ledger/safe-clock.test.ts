@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../test/fast-check.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { DAY_MS, HOUR_MS } from '../../support/clock.js'
 import { keptLog } from '../../support/kept-log.fixture.js'

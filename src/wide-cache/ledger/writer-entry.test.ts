@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from 'fast-check'
+import fc from '../../../test/fast-check.js'
 import { WriterEntry } from './writer-entry.js'
 
 const TTL = 1_000
