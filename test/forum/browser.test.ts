@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
-import type { Browser, Page, Response } from 'playwright-core'
+import type { BrowserContextOptions, Browser, Page, Response } from 'playwright-core'
 import { violationsOf } from '../../src/support/browser.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { startBrowser } from '../servers/browser.js'
@@ -36,8 +36,9 @@ function pathOf(response: Response): string {
 /** A page, and all that the browser has complained of: errors, blocked or failed requests. */
 async function open(
   path: string,
+  settings: BrowserContextOptions = {},
 ): Promise<{ page: Page; complaints: string[]; figures: unknown[] }> {
-  const page = await browser.newPage({ viewport: { width: 1100, height: 720 } })
+  const page = await browser.newPage({ viewport: { width: 1100, height: 720 }, ...settings })
   const complaints: string[] = []
   const figures: unknown[] = []
   page.on('console', (message) => {
@@ -207,7 +208,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
     return /"items":\[\{/.test(lists)
   })
 
-  const { page, complaints } = await open('/admin/activity')
+  const { page, complaints } = await open('/admin/activity', { locale: 'en-GB' })
   const shown = (panel: string, text: string | RegExp) =>
     page.locator(panel).getByText(text).first().waitFor()
   await shown('#status', 'Live')

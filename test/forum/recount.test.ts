@@ -32,7 +32,7 @@ after(async () => {
 
 /** The page, when all of its parts have figures. */
 async function open(url: string): Promise<Page> {
-  const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'Etc/UTC' })
+  const page = await browser.newPage({ locale: 'en-GB' })
   await page.goto(url)
   for (const part of ['#now .figure', '#history rect', '[data-dimension=device] tbody tr']) {
     await page.locator(part).first().waitFor({ state: 'attached' })

@@ -1,7 +1,7 @@
 /**
  * Recounts from SQL what stands on the dashboard's page: its sums, changes, visitors, bars, lists
  * and the figures of now. Views that come while somebody looks may be counted or not; all others
- * are. The viewer's language is British English, the time zone UTC.
+ * are. The viewer's language is British English.
  */
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
@@ -239,13 +239,16 @@ async function ofItem(recount: Recount): Promise<void> {
 
 const count = (text: string): number => Number(text.replaceAll(',', ''))
 
-/** The moment of a part's figures, to the second; the layers of sites begin with one. */
+/**
+ * The moment of a part's figures, to the second; the layers of sites begin with one. The page names
+ * it in the viewer's time zone.
+ */
 async function asOfIn(part: Locator): Promise<number> {
   const text = (await part.locator('.as-of').first().textContent()) ?? ''
   const [, date, time] = /As of (?:(\d+ \w+ \d+), )?(\d\d:\d\d:\d\d)/.exec(text) ?? []
   assert(time, `"${text}" names no moment`)
-  const day = date ?? new Date().toISOString().slice(0, 10)
-  return Date.parse(`${new Date(`${day} UTC`).toISOString().slice(0, 10)}T${time}Z`)
+  const day = date === undefined ? 'new Date().toDateString()' : `'${date}'`
+  return part.page().evaluate<number>(`Date.parse(${day} + ' ${time}')`)
 }
 
 /** The rows of a chart's table, which is closed again. */

@@ -13,6 +13,12 @@ export const QUIET = [
 ]
 
 /**
+ * Far west of UTC, where each UTC day begins on the day before, with digits and an order of words
+ * of another script. A test that compares texts names its language, never its time zone.
+ */
+const ELSEWHERE = { locale: 'ar-EG', timezoneId: 'Pacific/Pago_Pago' }
+
+/**
  * Starts Chromium without windows, also with other arguments.
  *
  * @throws Error that says what to install
@@ -30,10 +36,13 @@ export function startWholeBrowser(options: LaunchOptions = {}): Promise<Browser>
   return start('chromium', options)
 }
 
-function start(program: Program, { args = [], ...options }: LaunchOptions): Promise<Browser> {
-  return chromium.launch({
+async function start(program: Program, { args = [], ...options }: LaunchOptions): Promise<Browser> {
+  const browser = await chromium.launch({
     ...options,
     executablePath: binary(program),
     args: [...QUIET, ...args],
   })
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = (settings) => newContext({ ...ELSEWHERE, ...settings })
+  return browser
 }
