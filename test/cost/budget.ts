@@ -1,14 +1,18 @@
 /** The committed budget, how it is compared with what is measured, and its table in the docs. */
 import { readFileSync, writeFileSync } from 'node:fs'
-import type { Counts } from './metered-site.js'
+import type { Counts } from '../simulated-world/metered-site.js'
 import { type Budget, CLASSES, COLUMNS, COUNTED_MINUTES, PROCESSES } from './situations.js'
 
 const FILE = new URL('budget.json', import.meta.url)
 export const PAGE = new URL('../../docs/sizing.md', import.meta.url)
 
-/** Counts may differ by so much: another moment of a tick is no cost. */
-const MARGIN = 0.02
-const LEAST_MARGIN = 2
+/**
+ * Parts of a count, and counts, by which it may differ from its budget: processes that draw other
+ * numbers, or at other moments, ask so much more or less.
+ */
+const MARGIN = { part: 0.05, count: 10 }
+/** The same for amounts. A list of marks, say, may be read at another length. */
+const AMOUNT_MARGIN = { part: 0.25, count: 200 }
 
 /** Requests to the cache. All other kinds are statements, but for two that are amounts. */
 const CACHE = ['get', 'getMany', 'set', 'add', 'append', 'delete', 'increment']
@@ -39,7 +43,8 @@ export function compare(measured: Budget, budget: Budget): { more: string[]; les
     const allowed = all[place] ?? {}
     for (const kind of new Set([...Object.keys(found), ...Object.keys(allowed)])) {
       const [is, was] = [found[kind] ?? 0, allowed[kind] ?? 0]
-      if (Math.abs(is - was) <= Math.max(LEAST_MARGIN, was * MARGIN)) continue
+      const { part, count } = AMOUNTS.includes(kind) ? AMOUNT_MARGIN : MARGIN
+      if (Math.abs(is - was) <= was * part + count) continue
       const list = is > was ? more : less
       list.push(`${place}: ${kind} ${is}, and the budget is ${was}`)
     }

@@ -17,7 +17,7 @@ import { SILENT } from '../../src/support/logger.js'
 import { openRows } from '../../src/wide-cache/row-recorder.fixture.js'
 import type { Ports } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
-import { type Counts, MeteredSite, type Trouble } from './metered-site.js'
+import { type Counts, MeteredSite, type Trouble } from '../simulated-world/metered-site.js'
 
 const MINUTE_MS = 60_000
 
@@ -192,11 +192,11 @@ function start({ world }: MeteredSite, { visit, look }: Use, visitsASecond: numb
 
 /** Longer than retention may remove in a minute. */
 const OLD_SECONDS = 50_000
-const SLOW_MS = 50
+const SLOW_MS = 100
 
 function addOldRows(site: MeteredSite): void {
   const oldest = Math.floor(EPOCH / 1000) - 3 * 86_400
-  site.slowSqlMs = SLOW_MS
+  site.longestSqlMs = SLOW_MS
   site.run(
     'INSERT INTO activity_seconds (name, second, views) WITH RECURSIVE seconds (second) AS ' +
       `(VALUES (${oldest}) UNION ALL SELECT second + 1 FROM seconds ` +

@@ -6,24 +6,21 @@
 import { memory } from '../../src/cache/memory.js'
 import type { Cache } from '../../src/cache/cache.js'
 import { type Database, DatabaseError } from '../../src/database/database.js'
-import { runCronOnVirtualTime } from '../simulated-world/cron.js'
+import { runCronOnVirtualTime } from './cron.js'
 import {
   type Asked,
   exploredCache,
   exploredDatabase,
   type SharedDatabase,
-} from '../simulated-world/explored-ports.js'
-import type { Ports } from '../simulated-world/explorer.js'
-import { Random } from '../simulated-world/random.js'
-import { SimulatedProcess } from '../simulated-world/simulated-process.js'
-import { SqlEngine } from '../simulated-world/sql-engine.js'
-import { EPOCH, World } from '../simulated-world/world.js'
+} from './explored-ports.js'
+import type { Ports } from './explorer.js'
+import { Random } from './random.js'
+import { SimulatedProcess } from './simulated-process.js'
+import { SqlEngine } from './sql-engine.js'
+import { EPOCH, World } from './world.js'
 
 runCronOnVirtualTime()
 
-const SEED = 1
-/** Time that a request takes. */
-const REQUEST_MS = 1
 const TABLES = 'wide-cache activity hits counters sequence collision-free-map'
 
 /** Trouble of a site: `locked`, each statement that takes a lock is refused as by a deadlock. */
@@ -33,10 +30,11 @@ export type Trouble = 'none' | 'cache away' | 'SQL away' | 'locked'
 export type Counts = Record<string, number>
 
 export class MeteredSite {
-  readonly world = new World(SEED, new Random(SEED), false)
+  readonly world: World
   trouble: Trouble = 'none'
-  /** Milliseconds that a statement takes beside {@link REQUEST_MS}. */
-  slowSqlMs = 0
+  /** The longest times that requests take, in milliseconds. The seed draws each. */
+  longestCacheMs = 1
+  longestSqlMs = 1
   readonly #store: Cache = memory({ now: () => this.world.now })
   readonly #shared: SharedDatabase = {
     name: 'site',
@@ -44,6 +42,14 @@ export class MeteredSite {
     holder: undefined,
   }
   readonly #counts = new Map<string, Counts>()
+
+  /** Of its own: processes that draw more numbers get the same delays. */
+  readonly #delays: Random
+
+  constructor(seed = 1) {
+    this.#delays = new Random(~seed)
+    this.world = new World(seed, new Random(seed), false)
+  }
 
   /** The ports of another process. What it asks is counted under `name`. */
   process(name: string): Ports {
@@ -80,7 +86,8 @@ export class MeteredSite {
     const [isOfCache, kind] = kindOf(asked.what)
     add(counts, kind, 1)
     if (kind === 'getMany') add(counts, 'keys', asked.reads?.length ?? 0)
-    await this.#pass(REQUEST_MS + (isOfCache ? 0 : this.slowSqlMs))
+    const longestMs = isOfCache ? this.longestCacheMs : this.longestSqlMs
+    await this.#pass(this.#delays.between(1, longestMs))
     const fails =
       this.trouble === (isOfCache ? 'cache away' : 'SQL away') ||
       (this.trouble === 'locked' && !isOfCache && (asked.writes?.length ?? 0) > 0)
@@ -88,7 +95,7 @@ export class MeteredSite {
       const error = asked.error!()
       throw this.trouble === 'locked' ? locked() : error
     }
-    while (!(asked.isReady?.() ?? true)) await this.#pass(REQUEST_MS)
+    while (!(asked.isReady?.() ?? true)) await this.#pass(1)
     const result = await asked.work()
     if (!isOfCache) add(counts, 'rows', rowsOf(result))
     return result
