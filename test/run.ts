@@ -70,6 +70,9 @@ const ONLY_OF_ALL = [
   'test/examples/view-counts.test.ts',
 ]
 
+/** Half a day from UTC, with other digits: shows what depends on the machine's zone or language. */
+const ELSEWHERE = { TZ: 'Pacific/Apia', LC_ALL: 'ar_EG.UTF-8' }
+
 /** Folders of tests that use `dist/`. */
 const USES_BUILD = /^test\/(?:docs|examples|forum|package)\//
 
@@ -95,6 +98,7 @@ for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
 }
 
 keepFilesInMemory()
+Object.assign(process.env, ELSEWHERE)
 if (programs.has('mariadb')) process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
 if (programs.has('postgres')) process.env[POSTGRES_DATA_VARIABLE] = await initialisedPostgresData()
 const [mariadb, memcached, postgres] = await Promise.all([

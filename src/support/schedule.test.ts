@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getTasks } from 'node-cron'
-import { systemClock } from './clock.js'
+import { runCronOnVirtualTime, wallRead } from '../../test/simulated-world/cron.js'
+import { DAY_MS, systemClock } from './clock.js'
+import { ManualClock } from './manual-clock.fixture.js'
 import { cronPeriodSeconds, schedule } from './schedule.js'
 
 const periodOf = (line: unknown): number => cronPeriodSeconds(line, 'collect', 'a cron line')
@@ -10,6 +12,22 @@ test('a cron line has the longest wait between two of its runs as its period', (
   assert.equal(periodOf('*/10 * * * * *'), 10)
   assert.equal(periodOf('*/5 * * * *'), 300)
   assert.equal(periodOf('0,50 * * * * *'), 50)
+})
+
+test('the hours of a line are in UTC, in every time zone of the machine', async () => {
+  runCronOnVirtualTime()
+  const clock = new ManualClock(Date.parse('2026-05-17T00:00:00Z'))
+  const runs: string[] = []
+  const work = async () => runs.push(new Date(clock.now()).toISOString())
+  const virtual = {
+    now: () => wallRead(clock.now()),
+    elapsed: clock.elapsed,
+    after: clock.after.bind(clock),
+  }
+  const started = schedule('0 30 13 * * *', work, virtual)
+  await clock.advance(2 * DAY_MS)
+  started.stop()
+  assert.deepEqual(runs, ['2026-05-17T13:30:00.000Z', '2026-05-18T13:30:00.000Z'])
 })
 
 test('nothing of a line stays with node-cron', () => {
