@@ -4,13 +4,14 @@
  */
 import type { Judge } from './judge.js'
 import { filesOf, lawsOf, testsNear } from './near.js'
+import { IS_IN_BROWSER } from './workbench.js'
 
 /**
  * Tests whose names say neither are on SQLite and in memory. Node 20 also asks for the names of the
  * groups, which must not match.
  */
-const WITHOUT_SERVERS = '^(?!<root>$|a .* on$|.*(MariaDB|memcached))'
-const WITH_SERVERS = 'MariaDB|memcached'
+const WITHOUT_SERVERS = '^(?!<root>$|a .* on$|.*(MariaDB|memcached|PostgreSQL|Redis))'
+const WITH_SERVERS = 'MariaDB|memcached|PostgreSQL|Redis'
 const REPORTER = new URL('./first-failure.js', import.meta.url).href
 
 /** The tests in `files` whose names match `pattern`. */
@@ -42,7 +43,7 @@ export const choice = (
 const units = (files: readonly string[], atOnce?: number): Judge =>
   choice('unit tests', WITHOUT_SERVERS, files, atOnce)
 const onServers = (files: readonly string[], atOnce?: number): Judge =>
-  choice('unit tests on MariaDB and memcached', WITH_SERVERS, files, atOnce)
+  choice('unit tests on servers', WITH_SERVERS, files, atOnce)
 const slow = (name: string, files: readonly string[]): Judge => tests(name, '.', files)
 const simulation = (of: string, from: number, seeds: number): Judge => ({
   name: `${seeds} seeds of the simulation`,
@@ -73,9 +74,9 @@ const SLOW_OF_ACTIVITY = ['certificate', 'sums', 'whole-way'].map(
   (name) => `src/activity/${name}.test.ts`,
 )
 /** Tests of pages. They take half a minute each. */
-const IN_BROWSER = ['src/activity/widget.test.ts', 'src/dashboard/page.test.ts']
+const PAGE_TESTS = ['src/activity/widget.test.ts', 'src/dashboard/page.test.ts']
 const ACTIVITY = filesOf('src/activity').filter(
-  (file) => !SLOW_OF_ACTIVITY.includes(file) && !IN_BROWSER.includes(file),
+  (file) => !SLOW_OF_ACTIVITY.includes(file) && !PAGE_TESTS.includes(file),
 )
 const REQUESTS = [
   ...['middleware', 'mount', 'page', 'page-views', 'router'].map(
@@ -101,7 +102,7 @@ const COUNTER_JUDGES = [
 /** The map and the export queue share their buckets, so the tests of both judge all three. */
 const MAP_JUDGES = [units(MAPS, TOGETHER), onServers(MAPS, TOGETHER)]
 
-/** By folder below `src`. `testing` is missing: it has tests, which judge ports. */
+/** By folder below `src`, and by the other targets of `workbench.ts`. */
 export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   activity: [
     units(ACTIVITY),
@@ -153,12 +154,23 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
     slow('tests of the page of metrics', ['test/docs/metrics.test.ts']),
   ],
   cache: [units(CACHE), onServers(CACHE)],
+  redis: [
+    units(filesOf('src/cache/redis')),
+    tests('tests of Redis', 'Redis', [...CACHE, ...CLI, ...SEQUENCE], TOGETHER),
+  ],
   // Tests of a server are named after MySQL, or what it does.
   database: [
     units(DATABASE),
     choice('tests of faults', '.', FAULTS, TOGETHER),
     units([...MAPS, ...RECORDS], TOGETHER),
   ],
+  postgres: [
+    units(filesOf('src/database/postgres')),
+    tests('tests of PostgreSQL', 'PostgreSQL', [...DATABASE, ...WIDE_CACHE, ...MAPS, ...HITS]),
+    tests('tests of PostgreSQL in activity', 'PostgreSQL', [...ACTIVITY, ...SLOW_OF_ACTIVITY]),
+  ],
+  testing: [units(filesOf('src/testing')), units([...CACHE, ...DATABASE])],
+  browser: [],
   support: [
     units([...filesOf('src/support'), ...filesOf('src/connections'), ...REQUESTS]),
     units([...filesOf('src/dashboard', 'page.test.ts'), ...CLI]),
@@ -169,7 +181,7 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
 
 /** Too slow to judge each mutant of a source that they import. */
 const NOT_NEAR = [
-  ...IN_BROWSER,
+  ...PAGE_TESTS,
   ...SLOW_OF_ACTIVITY,
   'src/counters/processes.test.ts',
   'src/cli/main.test.ts',
@@ -193,10 +205,19 @@ const AT_ONCE = [
   'wide-cache',
 ]
 /** Sources that nothing but a server shows at work. */
-const CLIENTS = /^(?:database\/mysql|cache\/memcached)\//
+const CLIENTS = /^(?:database\/(?:mysql|postgres)|cache\/(?:memcached|redis))\//
+
+/** The page that shows each source that a browser runs. */
+const PAGES: Readonly<Record<string, string>> = {
+  'activity/widget.js': 'src/activity/widget.test.ts',
+  'activity/seen.js': 'src/activity/seen.test.ts',
+}
 
 /** The folder's judges, and before them the tests near the source, which take some seconds. */
-export function judgesOf(source: string): readonly Judge[] {
+export function judgesOf(source: string, part = source.split('/')[0]!): readonly Judge[] {
+  if (IS_IN_BROWSER.test(source)) {
+    return [slow('pages in Chromium', [PAGES[source] ?? 'src/dashboard/page.test.ts'])]
+  }
   const folder = source.split('/')[0]!
   const near = testsNear(source, NOT_NEAR)
   const ofFolder = folder === 'cli' ? tests : choice
@@ -207,5 +228,5 @@ export function judgesOf(source: string): readonly Judge[] {
     { ...ofFolder('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
   ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
   const laws = orders.length > 0 ? [choice('laws of order', '.', orders)] : []
-  return [...nearest, ...laws, ...JUDGES[folder]!]
+  return [...nearest, ...laws, ...JUDGES[part]!]
 }

@@ -8,7 +8,13 @@ import { parseArgs } from 'node:util'
 import { ensureBinaries } from '../servers/binaries.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
-import { MEMCACHED_VARIABLE, MYSQL_VARIABLE } from '../servers/shared.js'
+import {
+  initialisedPostgresData,
+  MANY_DATABASES,
+  POSTGRES_DATA_VARIABLE,
+  startPostgres,
+} from '../servers/postgres.js'
+import { MEMCACHED_VARIABLE, MYSQL_VARIABLE, POSTGRES_VARIABLE } from '../servers/shared.js'
 import { Random } from '../simulated-world/random.js'
 import { JUDGES, judgesOf } from './judges.js'
 import { type Mutant, mutantsOf } from './mutants.js'
@@ -17,10 +23,11 @@ import { type Row, table } from './summary.js'
 import { type Description, isOf, outdated, readExplanations } from './survivors.js'
 import { sourcesOf, Workbench } from './workbench.js'
 
-/** Of 17 folders: over 500. Half of them are semantic where there are enough. */
+/** Of 21 targets: over 600. Half of them are semantic where there are enough. */
 const SAMPLE = 30
 const HELP = `npm run mutate -- [options]
-  --folder <folder>    a folder or a file below src; may be given several times
+  --folder <folder>    a folder or a file below src, or browser, postgres or redis; may be
+                       given several times
                        (default: ${Object.keys(JUDGES).join(', ')})
   --sample <n>         how many mutants of each folder; 0 for all (default: ${SAMPLE})
   --seed <n>           which ones (default: 27)
@@ -75,16 +82,19 @@ if (values.list) {
   process.exit(0)
 }
 
-ensureBinaries(['memcached', 'mariadb'])
-const [mariadb, memcached] = await Promise.all([startMariadb(), startMemcached()])
+ensureBinaries(['memcached', 'mariadb', 'postgres', 'redis', 'chromiumShell', 'chromium'])
+process.env[POSTGRES_DATA_VARIABLE] = await initialisedPostgresData()
+const servers = await Promise.all([startMariadb(), startMemcached(), startPostgres(MANY_DATABASES)])
+const [mariadb, memcached, postgres] = servers
 process.env[MYSQL_VARIABLE] = mariadb.url()
+process.env[POSTGRES_VARIABLE] = postgres.url()
 process.env[MEMCACHED_VARIABLE] = `127.0.0.1:${memcached.port}`
 const bench = new Workbench()
 // What the run has started and made goes with it.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   process.once(signal, () => {
     bench.close()
-    void Promise.all([mariadb.stop(), memcached.stop()]).finally(() => process.exit(130))
+    void Promise.all(servers.map((server) => server.stop())).finally(() => process.exit(130))
   })
 }
 const court = new Court(bench)
@@ -102,7 +112,7 @@ try {
   console.log(`Seed ${values.seed}:\n${table(rows)}`)
 } finally {
   bench.close()
-  await Promise.all([mariadb.stop(), memcached.stop()])
+  await Promise.all(servers.map((server) => server.stop()))
 }
 process.exit(unexplained.length > 0 || wrong > 0 ? 1 : 0)
 
@@ -112,7 +122,9 @@ async function judgeAll(part: string, chosen: readonly Mutant[]): Promise<Row> {
   for (const [i, mutant] of chosen.entries()) {
     const { file, line, mutator, was, is } = mutant
     const where = `${i + 1}/${chosen.length} ${file}:${line} ${mutator}`
-    const judges = judgesOf(file).filter(({ name }) => name.includes(values.judges))
+    const judges = judgesOf(file, part.split('/')[0]).filter(({ name }) =>
+      name.includes(values.judges),
+    )
     const result = await court.tried(mutant, judges)
     const explanation = explanations.find(isOf(mutant))
     if (result) {

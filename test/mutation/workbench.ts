@@ -21,19 +21,27 @@ const COPIED = ['src', 'test', 'sql', 'docs', 'package.json', 'tsconfig.json']
 /** `scripts` has the compiler with its cache, which must outlive a mutant. */
 const LINKED = ['node_modules', 'scripts', 'deploy']
 
-/** Only a browser runs these, and the judges are to be quick. */
-const IN_BROWSER = /^(?:dashboard\/assets\/.*|activity\/widget)\.js$/
+/** Sources that only a browser runs. They are a target of their own. */
+export const IS_IN_BROWSER = /^(?:dashboard\/assets\/.*|activity\/(?:widget|seen))\.js$/
 
-/** The sources of a folder below `src`, or the one that `part` is, with their texts. */
+/** Targets that are no folder below `src`, and the folders that they are of. */
+const TARGETS: Readonly<Record<string, readonly string[]>> = {
+  browser: ['activity', 'dashboard'],
+  postgres: ['database/postgres'],
+  redis: ['cache/redis'],
+}
+
+/** The sources of a target, a folder below `src`, or the one that `part` is, with their texts. */
 export function sourcesOf(part: string, root = ROOT): { file: string; text: string }[] {
   const files = /\.[jt]s$/.test(part)
     ? [part]
-    : readdirSync(join(root, 'src', part), { recursive: true, encoding: 'utf8' }).map(
-        (file) => `${part}/${file}`,
+    : (TARGETS[part] ?? [part]).flatMap((folder) =>
+        readdirSync(join(root, 'src', folder), { recursive: true, encoding: 'utf8' })
+          .map((file) => `${folder}/${file}`)
+          .filter((file) => IS_IN_BROWSER.test(file) === (part === 'browser')),
       )
   return files
     .filter(isSource)
-    .filter((file) => !IN_BROWSER.test(file))
     .sort()
     .map((file) => ({ file, text: readFileSync(join(root, 'src', file), 'utf8') }))
 }
