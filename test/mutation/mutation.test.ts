@@ -130,6 +130,23 @@ test('semantic mutants change the order of steps, their transaction, or what is 
   ])
 })
 
+test('semantic mutants leave out a value of a key, and read the time of the machine', async () => {
+  const source = `export const key = (name: string, at: Date): string =>
+  \`top:\${name}:\${at.getUTCDate()}\`
+const text = (a: string, b: string): string => \`\${a} is \${b}\`
+const memo = JSON.stringify([text, key])
+schedule(line, run, { timezone: 'UTC' })
+`
+  assert.deepEqual(changes((await mutantsOf(FILE, source)).filter(isSemantic)), [
+    '2 KeyPart: `top::${at.getUTCDate()}`',
+    '2 KeyPart: `top:${name}:`',
+    '2 LocalTime: `top:${name}:${at.getDate()}`',
+    `4 KeyPart: const memo = JSON.stringify(['', key])`,
+    `4 KeyPart: const memo = JSON.stringify([text, ''])`,
+    '5 LocalTime: schedule(line, run, { ...{} })',
+  ])
+})
+
 test('awaited statements change places only if the second needs nothing of the first', async () => {
   const source = `export async function all() {
   const a = await first()

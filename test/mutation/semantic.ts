@@ -30,6 +30,8 @@ export const SEMANTIC_MUTATORS = {
   ErrorSwallowed: 'an error is not thrown again',
   Unshared: 'a promise or value in use is replaced by a new one',
   LockLost: 'a SELECT does not lock its rows',
+  KeyPart: 'a key leaves out one of the values that it is made of',
+  LocalTime: 'a moment is read in the time zone of the machine',
 } as const
 
 export type SemanticMutator = keyof typeof SEMANTIC_MUTATORS
@@ -57,6 +59,8 @@ const OPERATORS: readonly Operator[] = [
   resetsLost,
   unshared,
   lockLost,
+  keyParts,
+  localTime,
 ]
 
 function change(mutator: SemanticMutator, node: Node, replacement: string): Change {
@@ -269,4 +273,28 @@ function lockLost({ node }: Path): Change[] {
   return [node, ...(node.expressions ?? [])]
     .filter(({ callee }) => ['forUpdate', 'skipLocked'].includes(callee?.name ?? ''))
     .map((clause) => change('LockLost', clause, `''`))
+}
+
+/** A text of several values without a space, such as a cache's key, or several values as one. */
+function keyParts({ node }: Path, source: string): Change[] {
+  const parts = (node.type === 'TemplateLiteral' ? node.expressions : undefined) ?? []
+  if (parts.length > 1 && !/ (?![^{}]*\})/.test(textOf(node, source))) {
+    return parts.map((part) => {
+      const { start, end } = spanOf(part)
+      return { mutator: 'KeyPart', start: start - '${'.length, end: end + 1, replacement: '' }
+    })
+  }
+  const joined = methodOf(node) === 'join' ? node.callee!.object! : undefined
+  const written = methodOf(node) === 'stringify' ? node.arguments?.[0] : undefined
+  const values = (joined ?? written)?.elements ?? []
+  if (values.length < 2) return []
+  return values.flatMap((value) => (value ? [change('KeyPart', value, `''`)] : []))
+}
+
+function localTime({ node }: Path): Change[] {
+  const { property } = node.type === 'MemberExpression' ? node : { property: undefined }
+  const [, verb, part] = /^([gs]et)UTC(\w+)$/.exec(property?.name ?? '') ?? []
+  if (property && verb) return [change('LocalTime', property, `${verb}${part}`)]
+  const isZone = node.type === 'ObjectProperty' && /^time[zZ]one$/.test(node.key?.name ?? '')
+  return isZone ? [change('LocalTime', node, '...{}')] : []
 }
