@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
-import { startBrowser } from '../../test/servers/browser.js'
+import { BROWSER_TIME_ZONE, startBrowser } from '../../test/servers/browser.js'
 import { complaintsOf } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { serving } from '../support/http.fixture.js'
@@ -117,6 +117,7 @@ const timeOf = ({ asOf }: Shown): string =>
     hour: '2-digit',
     minute: '2-digit',
     hourCycle: 'h23',
+    timeZone: BROWSER_TIME_ZONE,
   })
 
 test('it shows both figures under a strict policy, though its script is there twice', () =>

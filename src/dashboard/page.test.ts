@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import express from 'express'
 import type { Browser, BrowserContextOptions, Locator, Page, Response } from 'playwright-core'
-import { startBrowser } from '../../test/servers/browser.js'
+import { BROWSER_TIME_ZONE, startBrowser } from '../../test/servers/browser.js'
 import { complaintsOf, violationsOf } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { serving } from '../support/http.fixture.js'
@@ -332,7 +332,10 @@ test('one range holds for the whole page, beside the weekdays before, and in its
     )
     assert.equal(await history(page).locator('rect.series-0').count(), 24)
     await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-190037%0%$/)
-    await shows(history(page), /Hours are in Pacific\/Pago_Pago; the days .* are UTC days/)
+    await shows(
+      history(page),
+      new RegExp(`Hours are in ${BROWSER_TIME_ZONE}; the days .* are UTC days`),
+    )
     await range('12 months').check()
     await eventually(
       '365 days',

@@ -13,10 +13,16 @@ export const QUIET = [
 ]
 
 /**
- * Far west of UTC, where each UTC day begins on the day before, with digits and an order of words
- * of another script. A test that compares texts names its language, never its time zone.
+ * Far west of UTC, where each UTC day begins on the day before, and half an hour beside that of the
+ * tests' processes.
  */
-const ELSEWHERE = { locale: 'ar-EG', timezoneId: 'Pacific/Pago_Pago' }
+export const BROWSER_TIME_ZONE = 'Pacific/Marquesas'
+
+/**
+ * With digits and an order of words of another script. A test that compares texts names its
+ * language, never its time zone.
+ */
+const ELSEWHERE = { locale: 'ar-EG', timezoneId: BROWSER_TIME_ZONE }
 
 /**
  * Starts Chromium without windows, also with other arguments.
