@@ -19,6 +19,7 @@ import { createActivity, SiteActivity } from './site-activity.js'
 import { systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { BROWSER, cutOff, expresses } from '../support/http.fixture.js'
+import { withNodeEnv } from '../support/node-env.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { type ActivityOptions, activitySettings } from './options.js'
 import { inWindow, SHORT_LAYERS } from './in-window.fixture.js'
@@ -458,20 +459,12 @@ test('close is idempotent and brings all to SQL; later calls do not throw or wai
 })
 
 test('a cache of this process alone is warned of in production, once', async () => {
-  const before = process.env['NODE_ENV']
-  process.env['NODE_ENV'] = 'production'
-  try {
-    const log = keptLog()
-    create({ logger: log })
-    assert.equal(
-      log.matching(/the cache is memory:.* would count one visitor several times\. Set WIDE_/)
-        .length,
-      1,
-    )
-  } finally {
-    if (before === undefined) delete process.env['NODE_ENV']
-    else process.env['NODE_ENV'] = before
-  }
+  const log = keptLog()
+  withNodeEnv('production', () => create({ logger: log }))
+  assert.equal(
+    log.matching(/the cache is memory:.* would count one visitor several times\. Set WIDE_/).length,
+    1,
+  )
 })
 
 for (const [name, express] of expresses) {

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { afterEach, describe, test } from 'node:test'
+import { describe, test } from 'node:test'
 import type { Request } from '../page-views/express.js'
 import { keptLog } from '../support/kept-log.fixture.js'
+import { withNodeEnv } from '../support/node-env.fixture.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { gate, isDeveloper } from './authorize.js'
@@ -158,19 +159,12 @@ describe('without authorize', () => {
     assert(!isDeveloper(request({}, '127.0.0.1', '1.0'), 'development'))
   })
 
-  const before = process.env['NODE_ENV']
-  afterEach(() => {
-    if (before === undefined) delete process.env['NODE_ENV']
-    else process.env['NODE_ENV'] = before
-  })
-
   test('others learn that it is not set up, and the log says so', async () => {
     const { log, verdictOn } = atGate(undefined)
-    process.env['NODE_ENV'] = 'development'
-    assert.equal(await verdictOn(request()), 'allowed')
+    const verdictIn = (env: string) => withNodeEnv(env, () => verdictOn(request()))
+    assert.equal(await verdictIn('development'), 'allowed')
     assert.deepEqual(log.lines, [])
-    process.env['NODE_ENV'] = 'production'
-    assert.equal(await verdictOn(request()), 'not set up')
+    assert.equal(await verdictIn('production'), 'not set up')
     assert.match(log.lines[0]!, /because the option "authorize" is not given/)
   })
 })

@@ -5,6 +5,7 @@ import { memory } from '../cache/memory.js'
 import { PAIRS_OF_ANY_CACHE } from '../counters/pairs.fixture.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { cutOff, expresses } from '../support/http.fixture.js'
+import { withNodeEnv } from '../support/node-env.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { SILENT } from '../support/logger.js'
 import { createHits } from './item-hits.js'
@@ -31,20 +32,10 @@ test('close() closes what hits have opened, twice if called twice, and nothing e
 })
 
 test('a cache of this process alone is warned of in production, once', async () => {
-  const before = process.env['NODE_ENV']
-  process.env['NODE_ENV'] = 'production'
   const log = keptLog()
-  try {
-    await createHits({
-      name: 'own',
-      cache: 'memory:',
-      database: 'sqlite::memory:',
-      logger: log,
-    }).close()
-  } finally {
-    if (before === undefined) delete process.env['NODE_ENV']
-    else process.env['NODE_ENV'] = before
-  }
+  const options = { cache: 'memory:', database: 'sqlite::memory:', logger: log }
+  const hits = withNodeEnv('production', () => createHits({ name: 'own', ...options }))
+  await hits.close()
   assert.equal(
     log.matching(/the cache is memory:.* would count the hits of one viewer several times/).length,
     1,
