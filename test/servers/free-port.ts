@@ -1,17 +1,39 @@
+import { randomInt } from 'node:crypto'
+import { createSocket } from 'node:dgram'
 import { createServer } from 'node:net'
 
-/** A port on 127.0.0.1 that nobody listened on a moment ago. */
-export function freePort(): Promise<number> {
-  return new Promise((resolve, reject) => {
+/** Below the ports that systems give to connections and to servers that ask for any. */
+const [LOWEST, END] = [20_000, 32_000]
+const TRIES = 1_000
+
+/**
+ * A port on 127.0.0.1 for a server of this process, or for none. While this process lives, no other
+ * server of the tests gets it, and no connection.
+ */
+export async function freePort(): Promise<number> {
+  for (let tries = 0; tries < TRIES; tries++) {
+    const port = randomInt(LOWEST, END)
+    if ((await isReserved(port)) && (await isUnused(port))) return port
+  }
+  throw new Error(`No port from ${LOWEST} to ${END} is free`)
+}
+
+/**
+ * Takes the same port of UDP, which none of the servers uses. The system frees it when this process
+ * ends, however it ends.
+ */
+function isReserved(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createSocket('udp4').unref()
+    socket.once('error', () => socket.close(() => resolve(false)))
+    socket.bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true))
+  })
+}
+
+function isUnused(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
     const server = createServer()
-    server.once('error', reject)
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address()
-      server.close(() =>
-        typeof address === 'object' && address
-          ? resolve(address.port)
-          : reject(new Error('no port')),
-      )
-    })
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
 }

@@ -26,8 +26,7 @@ export interface MemcachedOptions {
   args?: readonly string[]
 }
 
-const START_TRIES = 5
-const START_MS = 120_000
+const ANSWER_MS = 120_000
 
 /** Starts memcached and resolves when it answers. It does not outlive this process. */
 export async function startMemcached({
@@ -35,16 +34,9 @@ export async function startMemcached({
   memoryMb = 64,
   args = [],
 }: MemcachedOptions = {}): Promise<Memcached> {
-  for (let tries = 1; ; tries++) {
-    const server = new Memcached(port ?? (await freePort()), memoryMb, args)
-    try {
-      await server.start()
-      return server
-    } catch (error) {
-      // Somebody else may have taken the free port meanwhile.
-      if (port !== undefined || tries === START_TRIES) throw error
-    }
-  }
+  const server = new Memcached(port ?? (await freePort()), memoryMb, args)
+  await server.start()
+  return server
 }
 
 export class Memcached {
@@ -83,7 +75,7 @@ export class Memcached {
     const log = join(folder, 'log')
     const child = startProcess(binary('memcached'), this.#args, log)
     this.#running = { child, folder }
-    const deadline = performance.now() + START_MS
+    const deadline = performance.now() + ANSWER_MS
     while (!(await answers(this.port)) || hasEnded(child)) {
       if (!hasEnded(child) && performance.now() < deadline) {
         await delay(20)
@@ -122,7 +114,7 @@ export class Memcached {
 
   /** Forgets all values. */
   async flush(): Promise<void> {
-    if (!(await says(this.port, 'flush_all', 'OK'))) {
+    if (!(await says(this.port, 'flush_all', 'OK', ANSWER_MS))) {
       throw new Error(`memcached on port ${this.port} was not flushed`)
     }
   }
