@@ -300,9 +300,11 @@ describe('redis: a cluster', () => {
   })
 
   test('holds a bounded number of bytes for a node that stays silent', async () => {
+    const patient = redis({ client: clusterClient, ...PATIENT })
     const cache = redis({ client: clusterClient, timeoutMs: 500 })
     const keys = Array.from({ length: 60 }, (_, i) => `bound:${i}`)
-    await Promise.all(keys.map((key) => cache.set(key, x, 60)))
+    await Promise.all(keys.map((key) => patient.set(key, x, 60)))
+    await patient.close()
     cluster.pause(0)
     try {
       const silent: string[] = []
