@@ -1,0 +1,143 @@
+/** The answers of an activity, beside those of a recount. */
+import assert from 'node:assert/strict'
+import { otherMeasure } from '../../src/page-views/measures.js'
+import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
+import { type Period, PERIOD_MS } from '../../src/support/periods.js'
+import type { RecountedSite } from './recounted-site.js'
+import type { Site } from './site.js'
+import { HISTORY_DAYS } from './views-recount.js'
+
+export type Count = 'served' | 'seen'
+
+const WINDOW_SECONDS = 600
+export const VALUES = [
+  ...['/a', '/b', '/none', '(other)'].map((value) => ({ dimension: 'page', value })),
+  { dimension: 'referrer', value: 'a.example' },
+  { dimension: 'device', value: 'phone' },
+]
+
+/** The days of a recount, which begin some days before the first view. */
+export function daysOf(now: number): number[] {
+  const today = Math.floor(now / DAY_MS)
+  return Array.from({ length: 16 }, (_, ago) => today - 15 + ago)
+}
+
+export function periodsOf(by: Period, from: number, to: number): number[] {
+  const ms = PERIOD_MS[by]
+  return Array.from({ length: Math.round((to - from) / ms) }, (_, index) => from + index * ms)
+}
+
+/** The history as it must be. */
+export function wantedHistory(site: RecountedSite, count: Count, by: Period, starts: number[]) {
+  const other = otherMeasure(count)
+  return starts.map((start) => {
+    const end = start + PERIOD_MS[by]
+    return {
+      start: new Date(start).toISOString(),
+      pageViews: site.views[count].views(start, end),
+      visitors: site.views[count].visitors(start, end),
+      bots: site.views.bots.views(start, end),
+      ...(site.views[other].all > 0 && { [other]: site.views[other].views(start, end) }),
+    }
+  })
+}
+
+/** The values of a dimension as they must be, with those of the other measure. */
+export function wantedTop(
+  site: RecountedSite,
+  count: Count,
+  dimension: string,
+  [from, to]: readonly [number, number],
+): Map<string | null, object> {
+  const other = otherMeasure(count)
+  const beside = site.views[other].values(dimension, from, to)
+  const none = beside.has('(other)') ? undefined : 0
+  return new Map(
+    [...site.views[count].values(dimension, from, to)].map(([value, pageViews]) => {
+      const ofOther = beside.get(value) ?? (value === null ? 0 : none)
+      const isKnown = beside.size > 0 && ofOther !== undefined
+      return [value, { value, pageViews, ...(isKnown && { [other]: ofOther }) }]
+    }),
+  )
+}
+
+export async function assertActivity(
+  site: Site,
+  name: string,
+  count: Count,
+  recounted: RecountedSite,
+): Promise<void> {
+  const { now } = site
+  const views = recounted.views[count]
+  const activity = site.activity({ name, count, historyDays: HISTORY_DAYS })
+  await activity.drain({ all: true })
+  const days = daysOf(now)
+  const [from, to] = [days[0]! * DAY_MS, (days.at(-1)! + 1) * DAY_MS]
+  for (const by of ['hour', 'day'] as const) {
+    const starts = periodsOf(by, from, to)
+    assert.deepEqual(
+      await activity.history({ from, to, by }),
+      wantedHistory(recounted, count, by, starts),
+    )
+    for (const key of VALUES) {
+      assert.deepEqual(
+        await activity.history({ from, to, by, ...key }),
+        starts.map((start) => ({
+          start: new Date(start).toISOString(),
+          pageViews: views.valueIn(key.dimension, key.value, by, start),
+        })),
+        JSON.stringify(key),
+      )
+    }
+  }
+  const hour = Math.floor(now / HOUR_MS) * HOUR_MS
+  for (const range of [
+    [from, to],
+    [to - 5 * DAY_MS, to - 3 * DAY_MS],
+    [hour - 15 * HOUR_MS, hour + HOUR_MS],
+    [from, hour],
+  ] as const) {
+    for (const dimension of ['page', 'referrer', 'device']) {
+      const top = await activity.top(dimension, { from: range[0], to: range[1], n: 1_000 })
+      const wanted = wantedTop(recounted, count, dimension, range)
+      assert.deepEqual(new Map(top.map((one) => [one.value, one])), wanted, dimension)
+      const counts = top.map(({ pageViews }) => pageViews)
+      assert.deepEqual(
+        counts,
+        [...counts].sort((a, b) => b - a),
+      )
+      const first = await activity.top(dimension, { from: range[0], to: range[1], n: 2 })
+      assert.deepEqual(
+        first.map(({ pageViews }) => pageViews),
+        counts.slice(0, 2),
+      )
+    }
+  }
+  const end = Math.floor(now / 1000) * 1000
+  const stats = await activity.stats()
+  assert.equal(stats.asOf, new Date(end).toISOString())
+  assert.deepEqual(
+    [stats.pageViews, stats.lower, stats.upper],
+    Array(3).fill(views.views(end - WINDOW_SECONDS * 1000, end)),
+  )
+  assert.equal((await activity.ledger()).committed, views.all)
+  for (const day of days) {
+    const text = new Date(day * DAY_MS).toISOString().slice(0, 10)
+    const found = await activity.certificate(text)
+    const ofDay = [day * DAY_MS, (day + 1) * DAY_MS] as const
+    assert.deepEqual(
+      [found.pageViews, found.visitors, found.late, found.closed, found.findings],
+      [
+        views.views(...ofDay),
+        views.visitors(...ofDay),
+        views.late(...ofDay),
+        ofDay[1] <= views.openFrom,
+        [],
+      ],
+      text,
+    )
+    const firstDay = views.firstDay
+    const first = firstDay === undefined ? null : new Date(firstDay * DAY_MS).toISOString()
+    assert.equal(found.firstDay, first && first.slice(0, 10))
+  }
+}
