@@ -3,10 +3,10 @@
  * whatever order days were closed, values folded and removed, and items renamed.
  */
 import { after, test } from 'node:test'
-import fc from 'fast-check'
 import { packDimensions } from '../../src/activity/packed-dimensions.js'
 import { MEASURES } from '../../src/page-views/measures.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
+import fc from '../fast-check.js'
 import { fewOrMany } from '../scale.js'
 import { assertActivity } from './activity-answers.js'
 import { assertDashboard } from './dashboard-answers.js'
