@@ -13,7 +13,7 @@ interface KeysOfServer {
 const GETS_IN_FLIGHT = 16
 
 /**
- * Gets keys from all their servers at once, one value a request.
+ * Gets keys from all their servers at once, one value a request. Asks for each key once.
  *
  * @param onUnanswered as in `Cache.getMany`
  */

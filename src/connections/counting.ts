@@ -1,6 +1,6 @@
 /**
  * A database and a cache whose failures are counted by server, for metrics and for `health()`. They
- * pass on each promise that they get, so they cost no turn of the event loop.
+ * pass on each request once, and each promise that they get: they cost no turn of the event loop.
  */
 import assert from 'node:assert/strict'
 import { type Cache, CacheError } from '../cache/cache.js'

@@ -11,7 +11,8 @@ interface Waiting<Item, Result> {
 
 /**
  * Gathers calls that come while an earlier one is under way. They share the next one: however many
- * callers, one call at a time. Each caller waits for the call that had its item in it.
+ * callers, one call at a time. Each caller waits for the call that had its item in it. An item is
+ * in one call, and after a RangeError in a second one, alone.
  */
 export class Gather<Item, Result> {
   readonly #what: string

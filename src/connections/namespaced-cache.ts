@@ -9,7 +9,10 @@ interface Start {
   enter(): Promise<string>
 }
 
-/** A cache in which all keys begin with one text. Requests wait until that is known. */
+/**
+ * A cache in which all keys begin with one text. Requests wait until that is known. Each is passed
+ * on once.
+ */
 class PrefixedCache implements Cache {
   readonly #cache: Cache
   readonly #prefix: Start

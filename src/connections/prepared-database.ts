@@ -14,7 +14,8 @@ import { unlocked } from './unlocked.js'
 /**
  * A database with the tables of some parts of the package. Prepares them before the first use:
  * migrates them, then enters what its user has to record. Prepares them again after a table was
- * missing, because the schema has been made anew under this process.
+ * missing, because the schema has been made anew under this process. Runs each statement and each
+ * transaction once, but for {@link retriedTransaction}.
  */
 export class PreparedDatabase implements Database {
   /** The database itself, for callers that prepare it themselves. */

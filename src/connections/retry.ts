@@ -59,10 +59,10 @@ export async function answered<T>(
 }
 
 /**
- * Retries `work` until it succeeds or fails for good, for {@link ANSWER_MS} at most. `work` must be
- * safe to repeat, however it ended. A try that is still under way at the end goes on. After a try
- * without a connection, the next one begins only when `connect` has resolved, which changes
- * nothing. So an outcome stays known however long connecting takes.
+ * Retries `work` until it succeeds or fails for good, for {@link ANSWER_MS} at most: at most 24
+ * tries. `work` must be safe to repeat, however it ended. A try that is still under way at the end
+ * goes on. After a try without a connection, the next one begins only when `connect` has resolved,
+ * which changes nothing. So an outcome stays known however long connecting takes.
  *
  * @throws DatabaseError of category `unreachable` if the outcome of any try is unknown, whatever
  * came after it; otherwise what `work` threw

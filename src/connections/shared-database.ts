@@ -1,6 +1,7 @@
 /**
  * One pool of connections for all objects of a process that name the same database URL: opened with
- * the first of them, and closed with the last. Each object has a share, which it closes.
+ * the first of them, and closed with the last. Each object has a share, which it closes. A share
+ * passes on each request once.
  */
 import { closedError } from '../database/closed.js'
 import type { Database, Dialect, QueryResult, SqlValue, Transaction } from '../database/database.js'

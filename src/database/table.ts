@@ -58,12 +58,15 @@ export class Table<in Row extends readonly SqlValue[]> {
     this.#upsert = sql((dialect) => onDuplicateKey(dialect, name, key, merges))
   }
 
-  /** Inserts rows whose keys are new, by as many statements as they need. */
+  /** Inserts rows whose keys are new, by as many statements as they need, each sent once. */
   insert(on: Queryable, rows: Iterable<Row>): Promise<void> {
     return send(on, this.inserts(on, rows))
   }
 
-  /** Inserts rows, and merges those whose keys exist, by as many statements as they need. */
+  /**
+   * Inserts rows, and merges those whose keys exist, by as many statements as they need, each sent
+   * once.
+   */
   upsert(on: Queryable, rows: Iterable<Row>): Promise<void> {
     return send(on, this.upserts(on, rows))
   }

@@ -23,7 +23,8 @@ interface Remembered {
 
 /**
  * Counts that anyone may ask for: however many requests there are and for whatever items, SQL is
- * asked once a second, for 1,000 items, and memory is bounded.
+ * asked once a second, for 1,000 items, and memory is bounded. An item is asked for once, also if
+ * that fails.
  */
 export class BatchedCounts {
   readonly #counts: (items: readonly string[]) => Promise<ReadonlyMap<string, number>>

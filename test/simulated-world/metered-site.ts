@@ -32,6 +32,8 @@ export type Counts = Record<string, number>
 export class MeteredSite {
   readonly world: World
   trouble: Trouble = 'none'
+  /** Is asked for each request. Returns the error by which it fails, done or not. */
+  failure: ((isOfCache: boolean) => { error: Error; isDone: boolean } | undefined) | undefined
   /** The longest times that requests take, in milliseconds. The seed draws each. */
   longestCacheMs = 1
   longestSqlMs = 1
@@ -96,7 +98,16 @@ export class MeteredSite {
       throw this.trouble === 'locked' ? locked() : error
     }
     while (!(asked.isReady?.() ?? true)) await this.#pass(1)
+    const failure = this.failure?.(isOfCache)
+    if (failure && !failure.isDone) {
+      asked.error?.()
+      throw failure.error
+    }
     const result = await asked.work()
+    if (failure) {
+      asked.error?.()
+      throw failure.error
+    }
     if (!isOfCache) add(counts, 'rows', rowsOf(result))
     return result
   }

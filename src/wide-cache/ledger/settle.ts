@@ -14,7 +14,8 @@ const TRIES_ALONE = 3
 /**
  * Brings frames into the ledger, whatever their rows are. Finds frames that SQL refuses by halving,
  * tries them alone, and sends them to quarantine, so that they never stop the frames behind them.
- * Passes on errors that say nothing about the rows (connection, lock, space, a missing table).
+ * Passes on errors that say nothing about the rows (connection, lock, space, a missing table), and
+ * does not try again after them.
  */
 export async function settle(
   ledger: FrameLedger,
