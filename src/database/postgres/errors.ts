@@ -19,8 +19,9 @@ export const CATEGORIES: Readonly<
   unreachable: ['08', '57014', '57P01', '57P02', '57P03', '57P05', '25P03', '25P04'],
   // no disk, memory or connections; read-only; I/O errors
   capacity: ['53', '25006', '58030'],
-  // values, constraints, limits of a row or an index, CHECK OPTION, refused by a trigger
-  data: ['22', '23', '44', '54', 'P0001'],
+  // values, constraints, limits of a row or an index, CHECK OPTION, refused by a trigger; a type
+  // that the column does not take, because a placeholder has the type of its value
+  data: ['22', '23', '42804', '44', '54', 'P0001'],
 }
 
 /** Errors whose quotes hold names of tables, columns, constraints and roles only. */

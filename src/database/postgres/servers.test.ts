@@ -262,6 +262,7 @@ test('each SQLSTATE has its category, and a remedy where one is known', () => {
     ['25006', 'capacity', /takes writes/],
     ['23505', 'data', /^23505/],
     ['P0001', 'data', /^P0001/],
+    ['42804', 'data', /^42804/],
     ['54000', 'data', /^54000/],
     ['42P01', 'usage', /wide-cache migrate/],
     ['42501', 'usage', /SELECT, INSERT, UPDATE and DELETE/],
