@@ -12,8 +12,10 @@ import { createConnection } from 'mysql2/promise'
 import { SILENT } from '../../support/logger.js'
 import type { DatabaseError } from '../database.js'
 import { rejects } from '../../testing/rejects.js'
+import { testErrorCategories } from '../error-categories.suite.js'
+import { testDatabaseServerFaults } from '../server-faults.suite.js'
 import { MysqlDatabase } from './mysql.js'
-import { startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
+import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
 /**
@@ -148,6 +150,72 @@ async function limited(url: string): Promise<string> {
   to.username = name
   return to.href
 }
+
+testDatabaseServerFaults({
+  name: 'mysql',
+  fresh: sharedMysqlUrl,
+  open: (url) => new MysqlDatabase(url),
+  sleep: (seconds) => `SELECT SLEEP(${seconds})`,
+  ownId: 'SELECT CONNECTION_ID() AS id',
+  kill: (id) => `KILL CONNECTION ${id}`,
+})
+
+/** A new user of the database at `url`, with what `grant` says; returns the URL for it. */
+async function userOf(url: string, rights: string, options = ''): Promise<string> {
+  const own = new URL(url)
+  const schema = own.pathname.slice(1)
+  own.username = own.password = `u_${schema}`.slice(0, 32)
+  const admin = open(url)
+  await admin.query(`CREATE USER '${own.username}'@'%' IDENTIFIED BY '${own.password}' ${options}`)
+  await admin.query(`GRANT ${rights} ON \`${schema}\`.* TO '${own.username}'@'%'`)
+  return own.href
+}
+
+testErrorCategories({
+  name: 'mysql',
+  fresh: sharedMysqlUrl,
+  open: (url) => new MysqlDatabase(url),
+  codes: {
+    'a key that exists': 'ER_DUP_ENTRY',
+    NULL: 'ER_BAD_NULL_ERROR',
+    'what a CHECK refuses': onMariadb() ? 'ER_CONSTRAINT_FAILED' : 'ER_CHECK_CONSTRAINT_VIOLATED',
+    'a number out of range': 'ER_WARN_DATA_OUT_OF_RANGE',
+    'text for a number': 'ER_TRUNCATED_WRONG_VALUE_FOR_FIELD',
+    'a refusal of a trigger': 'ER_SIGNAL_EXCEPTION',
+    'a missing table': 'ER_NO_SUCH_TABLE',
+    'a missing column': 'ER_BAD_FIELD_ERROR',
+    'wrong SQL': 'ER_PARSE_ERROR',
+  },
+  trigger: ["CREATE TRIGGER refuses BEFORE INSERT ON kinds FOR EACH ROW SIGNAL SQLSTATE '45000'"],
+  own: [
+    {
+      what: 'text that is too long',
+      category: 'data',
+      code: 'ER_DATA_TOO_LONG',
+      run: (on) => on.query('INSERT INTO kinds VALUES (2, 1, ?)', ['s3cret is too long']),
+    },
+    {
+      what: 'a user without the right',
+      category: 'usage',
+      code: 'ER_TABLEACCESS_DENIED_ERROR',
+      prepare: (_, url) => userOf(url, 'SELECT'),
+      run: (on) => on.query('DELETE FROM kinds'),
+    },
+    {
+      what: 'a user with too many connections',
+      category: 'capacity',
+      code: 'ER_USER_LIMIT_REACHED',
+      prepare: async (_, url) => {
+        const own = await userOf(url, 'SELECT', 'WITH MAX_USER_CONNECTIONS 1')
+        const holder = await createConnection(own)
+        cleanUps.push(() => holder.destroy())
+        return own
+      },
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+  ],
+})
 
 describe('MySQL when the network or a server fails', { concurrency: true }, () => {
   test('locks of a transaction whose connection went silent are free within 30 s', async () => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer, type AddressInfo } from 'node:net'
-import test, { after, describe, type TestContext } from 'node:test'
+import test, { after, describe } from 'node:test'
 import { inspect } from 'node:util'
 import fc from '../../../test/fast-check.js'
 import { createPool, type PoolConnection } from 'mysql2'
 import { eventually } from '../../support/eventually.fixture.js'
-import { ASSUMED_STATEMENT_BYTES, type Database, type SqlValue } from '../database.js'
+import { ASSUMED_STATEMENT_BYTES, type SqlValue } from '../database.js'
 import { testDatabase } from '../../testing/database.js'
 import { assertCategory, rejects } from '../../testing/rejects.js'
 import { table } from '../table.js'
@@ -291,18 +291,6 @@ test('after a restart, or a kill in mid-statement, the next statements work', as
   }, server.url())
 })
 
-test('a connection that is killed fails its transaction as unreachable', () =>
-  withTable(async (database) => {
-    const killed = database.transaction(async (tx) => {
-      await tx.query(`UPDATE t SET s = 'gone' WHERE id = 1`)
-      const { rows } = await tx.query('SELECT CONNECTION_ID() AS id')
-      await database.query(`KILL CONNECTION ${Number(rows[0]?.['id'])}`)
-      await tx.query('SELECT 1')
-    })
-    await rejects(killed, 'unreachable')
-    assert.equal((await database.query('SELECT s FROM t WHERE id = 1')).rows[0]?.['s'], 'a')
-  }))
-
 test('a statement over max_allowed_packet is refused as data, and the pool goes on', async () => {
   const server = await hostileServer()
   await withTable(async (database) => {
@@ -411,60 +399,6 @@ async function withMaxPacket(
     await admin.close()
   }
 }
-
-test('several statements in one are refused', () =>
-  withTable(async (database) => {
-    await rejects(database.query('SELECT 1; DELETE FROM t'), 'usage', 'ER_PARSE_ERROR')
-  }))
-
-/** A server that accepts connections and says nothing, and how many it has accepted. */
-async function startSilent(t: TestContext): Promise<{ url: string; connections: () => number }> {
-  let connections = 0
-  const server = createServer(() => connections++).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  const { port } = server.address() as AddressInfo
-  return { url: `mysql://wide:cache-password@127.0.0.1:${port}/x`, connections: () => connections }
-}
-
-test('all objects of a process try one connection at a time to a silent server', async (t) => {
-  const { url, connections } = await startSilent(t)
-  const [one, other] = [open(url), open(url)]
-  const unreachable = (database: Database) =>
-    rejects(database.query('SELECT 1'), 'unreachable', 'ETIMEDOUT')
-  await Promise.all([unreachable(one), unreachable(other)])
-  assert.equal(connections(), 2)
-  await Promise.all([unreachable(one), unreachable(other)])
-  assert.equal(connections(), 3)
-})
-
-test('close() does not wait for a silent server', async (t) => {
-  const { url } = await startSilent(t)
-  const database = open(url)
-  const waiting = rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')
-  await database.close()
-  await waiting
-})
-
-test('close() cuts off a statement that does not end; none that waits is sent', async () => {
-  const url = await sharedMysqlUrl()
-  const [database, other] = [open(`${url}?connection_limit=1`), open(url)]
-  await database.query('CREATE TABLE late (n INTEGER)')
-  const cut = rejects(database.query('SELECT SLEEP(120)'), 'usage', 'DATABASE_CLOSED')
-  const waiting = [
-    rejects(database.query('INSERT INTO late VALUES (1)'), 'usage', 'DATABASE_CLOSED'),
-    rejects(
-      database.transaction((tx) => tx.query('INSERT INTO late VALUES (2)')),
-      'usage',
-      'DATABASE_CLOSED',
-    ),
-  ]
-  await database.close()
-  assert.equal((await cut).unsent, false, 'it may have been carried out')
-  for (const { unsent } of await Promise.all(waiting)) assert(unsent)
-  assert.equal((await rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')).unsent, true)
-  assert.deepEqual((await other.query('SELECT n FROM late')).rows, [])
-})
 
 test('a wrong password, user or schema has category usage; no password is told', async () => {
   const url = await sharedMysqlUrl()

@@ -16,6 +16,8 @@ import { keptLog } from '../../support/kept-log.fixture.js'
 import { SILENT } from '../../support/logger.js'
 import { rejects } from '../../testing/rejects.js'
 import { DatabaseError } from '../database.js'
+import { testErrorCategories } from '../error-categories.suite.js'
+import { testDatabaseServerFaults } from '../server-faults.suite.js'
 import { postgresError } from './errors.js'
 import { PostgresDatabase } from './postgres.js'
 import { PostgresSession } from './session.js'
@@ -51,6 +53,94 @@ const add = (database: PostgresDatabase): Promise<unknown> =>
 const nOf = async (database: PostgresDatabase): Promise<unknown> =>
   (await database.query('SELECT n FROM t WHERE id = 1')).rows[0]?.['n']
 const never = new Promise<never>(() => undefined)
+
+testDatabaseServerFaults({
+  name: 'postgres',
+  fresh: sharedPostgresUrl,
+  open: (url) => new PostgresDatabase(url),
+  sleep: (seconds) => `SELECT pg_sleep(${seconds})`,
+  ownId: 'SELECT pg_backend_pid() AS id',
+  kill: (id) => `SELECT pg_terminate_backend(${id})`,
+})
+
+/** A new user of the database at `url`, with options and rights; returns the URL for it. */
+async function userOf(url: string, options: string, rights = 'SELECT'): Promise<string> {
+  const own = new URL(url)
+  own.username = own.password = `u_${own.pathname.slice(1)}`
+  const admin = open(url)
+  await admin.query(`CREATE ROLE ${own.username} LOGIN PASSWORD '${own.password}' ${options}`)
+  await admin.query(`GRANT ${rights} ON kinds TO ${own.username}`)
+  return own.href
+}
+
+testErrorCategories({
+  name: 'postgres',
+  fresh: sharedPostgresUrl,
+  open: (url) => new PostgresDatabase(url),
+  codes: {
+    'a key that exists': '23505',
+    NULL: '23502',
+    'what a CHECK refuses': '23514',
+    'a number out of range': '22003',
+    'text for a number': '42804',
+    'a refusal of a trigger': 'P0001',
+    'a missing table': '42P01',
+    'a missing column': '42703',
+    'wrong SQL': '42601',
+  },
+  trigger: [
+    'CREATE FUNCTION refuses() RETURNS trigger LANGUAGE plpgsql AS ' +
+      "$$ BEGIN RAISE 'it refuses'; END $$",
+    'CREATE TRIGGER refuses BEFORE INSERT ON kinds FOR EACH ROW EXECUTE FUNCTION refuses()',
+  ],
+  own: [
+    {
+      what: 'text that is too long',
+      category: 'data',
+      code: '22001',
+      run: (on) => on.query('INSERT INTO kinds VALUES (2, 1, ?)', ['s3cret is too long']),
+    },
+    {
+      what: 'a user without the right',
+      category: 'usage',
+      code: '42501',
+      prepare: (_, url) => userOf(url, ''),
+      run: (on) => on.query('DELETE FROM kinds'),
+    },
+    {
+      what: 'a user with too many connections',
+      category: 'capacity',
+      code: '53300',
+      prepare: async (_, url) => {
+        const own = await userOf(url, 'CONNECTION LIMIT 1')
+        const holder = new pg.Client(own)
+        await holder.connect()
+        cleanUps.push(() => holder.end())
+        return own
+      },
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a server that takes no writes',
+      category: 'capacity',
+      code: '25006',
+      prepare: async (database, url) => {
+        const own = await userOf(url, '', 'SELECT, DELETE')
+        const { username } = new URL(own)
+        await database.query(`ALTER ROLE ${username} SET default_transaction_read_only = on`)
+        return own
+      },
+      run: (on) => on.query('DELETE FROM kinds'),
+    },
+    {
+      what: 'a connection that an operator ends',
+      category: 'unreachable',
+      code: '57P01',
+      run: (on) => on.query('SELECT pg_terminate_backend(pg_backend_pid())'),
+    },
+  ],
+})
 
 describe('PostgreSQL with TLS', () => {
   const folder = temporaryFolder('postgres-tls')

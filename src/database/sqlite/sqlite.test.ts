@@ -10,6 +10,7 @@ import { setTimeout } from 'node:timers/promises'
 import { Worker } from 'node:worker_threads'
 import { testDatabase } from '../../testing/database.js'
 import { rejects } from '../../testing/rejects.js'
+import { testErrorCategories } from '../error-categories.suite.js'
 import { testMigrations } from '../migrations.suite.js'
 import { sqliteError } from './errors.js'
 import { CLOSE_TIMEOUT_MS } from '../../support/lifetime.js'
@@ -40,6 +41,44 @@ testMigrations({
   fresh: async () => `sqlite:${freshFile()}`,
   open: (url) => new SqliteDatabase(url.slice('sqlite:'.length)),
   processes: 5,
+})
+
+testErrorCategories({
+  name: 'sqlite',
+  fresh: async () => freshFile(),
+  open: (file) => new SqliteDatabase(file),
+  codes: {
+    'a key that exists': 'SQLITE_CONSTRAINT_PRIMARYKEY',
+    NULL: 'SQLITE_CONSTRAINT_NOTNULL',
+    'what a CHECK refuses': 'SQLITE_CONSTRAINT_CHECK',
+    // Of any size: what is refused is the CHECK.
+    'a number out of range': 'SQLITE_CONSTRAINT_CHECK',
+    'text for a number': 'SQLITE_CONSTRAINT_CHECK',
+    'a refusal of a trigger': 'SQLITE_CONSTRAINT_TRIGGER',
+    'a missing table': 'SQLITE_ERROR',
+    'a missing column': 'SQLITE_ERROR',
+    'wrong SQL': 'SQLITE_ERROR',
+  },
+  trigger: [
+    'CREATE TRIGGER refuses BEFORE INSERT ON kinds ' +
+      "BEGIN SELECT RAISE(ABORT, 'it refuses'); END",
+  ],
+  own: [
+    {
+      what: 'a file that takes no writes',
+      category: 'capacity',
+      code: 'SQLITE_READONLY',
+      prepare: async (database) => void (await database.query('PRAGMA query_only = ON')),
+      run: (on) => on.query('DELETE FROM kinds'),
+    },
+    {
+      what: 'a disk that is full',
+      category: 'capacity',
+      code: 'SQLITE_FULL',
+      prepare: async (database) => void (await database.query('PRAGMA max_page_count = 1')),
+      run: (on) => on.query('INSERT INTO kinds VALUES (2, 1, ?)', ['x'.repeat(100_000)]),
+    },
+  ],
 })
 
 /**
