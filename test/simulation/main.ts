@@ -1,6 +1,6 @@
 /**
  * `npm run simulate -- --seeds 1000000 --from 0`: runs seeds in as many processes as there are
- * cores, and prints how to run again the first that breaks a promise. `--seed N` runs one and
+ * cores, and prints at once how to run again one that breaks a promise. `--seed N` runs one and
  * prints all that happens.
  */
 import { availableParallelism } from 'node:os'
@@ -30,9 +30,6 @@ if (values.seed !== undefined) {
     processes: availableParallelism(),
     progress: console.log,
   })
-  for (const { seed, error } of failures) {
-    console.log(`seed ${seed}: ${error}\n  again: npm run simulate -- --seed ${seed}`)
-  }
   console.log(
     `${done} seeds, ${rows} rows, ${failures.length} failed, ` +
       `${Math.round((performance.now() - began) / 1000)} s`,

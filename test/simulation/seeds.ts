@@ -51,7 +51,11 @@ export async function runSeeds(options: {
           const share = seeds.filter((_, place) => place % processes === index)
           worker.send({ source, seeds: share } satisfies Share)
           worker.on('message', (message) => {
+            const told = latest[index]?.failures.length ?? 0
             latest[index] = message as Progress
+            for (const { seed, error } of latest[index].failures.slice(told)) {
+              progress?.(`seed ${seed}: ${error}\n  again: npm run simulate -- --seed ${seed}`)
+            }
             const done = latest.reduce((sum, one) => sum + one.done, 0)
             if (done - said >= 10_000) {
               said = done
