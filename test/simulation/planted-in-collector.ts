@@ -218,6 +218,14 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 1168,
   },
   {
+    name: 'a watermark falls by a reading of the clock that came late',
+    file: 'collector/name-drain.ts',
+    find: 'watermark > grid.layers.at(recent)',
+    replace: 'recent === -Infinity',
+    told: /the watermark falls from/,
+    seed: 3108,
+  },
+  {
     name: 'a watermark falls to layers of which only the newest have been read',
     file: 'collector/grid-drain.ts',
     find: 'let from = this.#oldestToDrain(watermark, newest)',

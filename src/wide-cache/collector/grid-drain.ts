@@ -77,8 +77,8 @@ export class GridDrain {
   #againFrom: number | undefined
   /** Last step back of the database's clock that the drain has dealt with, by `clock.elapsed()`. */
   #wentBackAt = -Infinity
-  #hasLookedBack = false
-  #publishedAt = -Infinity
+  /** End of the last drain that did not fail, by `clock.elapsed()`. */
+  #drainedAt = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
     this.namespace = parts.namespace
@@ -104,10 +104,9 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const { settings, published, clock, namespace, cache } = this.#parts
+    const { settings, clock, namespace, cache } = this.#parts
     const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
-    if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
     // Before the first cell is read, so that a writer that places a frame there later knows of it.
     await this.#publish(newest)
     let from = this.#oldestToDrain(watermark, newest)
@@ -133,6 +132,7 @@ export class GridDrain {
               mark,
               used: read.frames.length > 0,
               leapAfterMs: this.#leapAfterMs,
+              restedMs: clock.elapsed() - this.#drainedAt,
             }
           : undefined
       await this.#commit.settle(read, report, raise)
@@ -149,7 +149,7 @@ export class GridDrain {
       if (from <= newest) await this.#publish(newest)
     }
     if (this.#againFrom !== undefined && this.#againFrom > raised) this.#againFrom = undefined
-    this.#hasLookedBack = true
+    this.#drainedAt = clock.elapsed()
     await this.#reader.forgetSilence(silent)
     report.watermark = raised
     if (raised !== watermark) await publishHint(cache, this.#grid, this.#writers.hint)
@@ -169,8 +169,7 @@ export class GridDrain {
   }
 
   async #publish(newest: number): Promise<void> {
-    const { clock, published, cache } = this.#parts
-    this.#publishedAt = clock.elapsed()
+    const { published, cache } = this.#parts
     await published.publish(cache, this.#grid, newest)
   }
 
@@ -183,16 +182,17 @@ export class GridDrain {
   }
 
   #oldestToDrain(watermark: number, newest: number): number {
-    const { watch, settings } = this.#parts
+    const { watch, settings, clock, published } = this.#parts
     // The clock was ahead when the watermark rose: what has been written since lies below it.
     if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity
     this.#wentBackAt = watch.wentBackAt
     if (watermark > newest) this.#againFrom ??= -Infinity
     // Nothing older than the TTL lives.
     const oldestAlive = newest - this.#grid.layers.countIn(settings.cellTtlSeconds)
-    const lookBackFrom = this.#hasLookedBack
-      ? Infinity
-      : newest - this.#grid.layers.countIn(LOOK_BACK_SECONDS)
+    const lookBackFrom =
+      clock.elapsed() - this.#drainedAt < published.ttlMs
+        ? Infinity
+        : newest - this.#grid.layers.countIn(LOOK_BACK_SECONDS)
     return Math.max(Math.min(this.#againFrom ?? watermark + 1, lookBackFrom), oldestAlive)
   }
 

@@ -152,10 +152,14 @@ export class NameDrain {
     this.#known.set(idOf(grid), { ...state, completeTo })
   }
 
-  /** Returns the database's clock; in a steady run, from a reading at most 10 s old. */
-  #now(steady: boolean): Promise<number> {
+  /**
+   * Returns the database's clock. In a steady run it is a reading at most 10 s old, which may be too
+   * early: so a watermark ahead of it is compared with a new one.
+   */
+  async #now(steady: boolean, { grid, watermark }: GridState): Promise<number> {
     const { watch, database } = this.#parts
-    return steady ? watch.recent(database) : watch.now(database)
+    const recent = steady ? await watch.recent(database) : -Infinity
+    return watermark > grid.layers.at(recent) ? watch.now(database) : recent
   }
 
   async #hasNamespaceChanged(): Promise<boolean> {
@@ -187,7 +191,7 @@ export class NameDrain {
     let restarts = 0
     while (state) {
       try {
-        const now = await this.#now(steady)
+        const now = await this.#now(steady, state)
         return await drain.drain(now, state.watermark, cache.namespace.newest, report)
       } catch (error) {
         if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error
