@@ -27,6 +27,23 @@ export function periodsOf(by: Period, from: number, to: number): number[] {
   return Array.from({ length: Math.round((to - from) / ms) }, (_, index) => from + index * ms)
 }
 
+/** Ranges whose ends are edges of periods, or a millisecond beside them, and their periods. */
+export function edgesOf(
+  by: Period,
+  edge: number,
+): { from: number; to: number; starts: string[] }[] {
+  const ms = PERIOD_MS[by]
+  const beside = [-1, 0, 1]
+  return beside.flatMap((before) =>
+    beside.map((after) => {
+      const [from, to] = [edge + before, edge + 2 * ms + after]
+      const first = Math.floor(from / ms) * ms
+      const starts = periodsOf(by, first, Math.ceil(to / ms) * ms)
+      return { from, to, starts: starts.map((start) => new Date(start).toISOString()) }
+    }),
+  )
+}
+
 /** The history as it must be. */
 export function wantedHistory(site: RecountedSite, count: Count, by: Period, starts: number[]) {
   const other = otherMeasure(count)
@@ -79,6 +96,13 @@ export async function assertActivity(
       await activity.history({ from, to, by }),
       wantedHistory(recounted, count, by, starts),
     )
+    for (const { starts, ...range } of edgesOf(by, from)) {
+      const history = await activity.history({ ...range, by })
+      assert.deepEqual(
+        history.map(({ start }) => start),
+        starts,
+      )
+    }
     for (const key of VALUES) {
       assert.deepEqual(
         await activity.history({ from, to, by, ...key }),

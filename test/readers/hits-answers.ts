@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { otherMeasure } from '../../src/page-views/measures.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { PERIOD_MS } from '../../src/support/periods.js'
-import { type Count, daysOf, periodsOf } from './activity-answers.js'
+import { type Count, daysOf, edgesOf, periodsOf } from './activity-answers.js'
 import { keptFrom } from './hits-recount.js'
 import type { RecountedSite } from './recounted-site.js'
 import type { Site } from './site.js'
@@ -36,6 +36,15 @@ export async function assertHits(
     { from: to - 3 * DAY_MS, to: to - DAY_MS },
   ]) {
     assert.deepEqual(new Map(await hits.top(10, range)), own.items(range.from, range.to))
+  }
+  for (const by of ['hour', 'day'] as const) {
+    for (const { starts, ...range } of edgesOf(by, from)) {
+      const history = await hits.history('a', { ...range, by })
+      assert.deepEqual(
+        history.map(({ start }) => start),
+        starts,
+      )
+    }
   }
   for (const item of ITEMS) {
     for (const by of ['hour', 'day'] as const) {

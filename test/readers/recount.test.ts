@@ -97,6 +97,6 @@ test('every reader says what a recount does', async () => {
         await assertDashboard(site, name, count, recounted)
       }
     }),
-    { numRuns: fewOrMany(15, 150) },
+    { numRuns: fewOrMany(10, 150) },
   )
 })

@@ -1,8 +1,11 @@
 /** A site that counts page views and hits of all measures, beside the recount of each. */
+import assert from 'node:assert/strict'
 import { Folding } from '../../src/activity/folding.js'
 import { removeValue } from '../../src/activity/remove-value.js'
+import { sliceOf } from '../../src/activity/sums.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Visit } from '../../src/activity/visit.js'
+import type { SqlValue } from '../../src/database/database.js'
 import type { Hit } from '../../src/hits/hit.js'
 import { removeHours } from '../../src/hits/history.js'
 import { removeOldHits } from '../../src/hits/retention.js'
@@ -60,13 +63,15 @@ export class RecountedSite {
       await site.hit(name, step.measure, hits)
       this.hits[step.measure].add(hits, now)
     } else if ('collects' in step) {
-      await this.#collect(step.collects, step.keepHours)
       this.views[step.collects].collect(now)
+      await this.#collect(step.collects, step.keepHours)
     } else if ('removed' in step) {
       const { measure, dimension, removed } = step
       // The command refuses a name without views.
       if (this.views[measure].all === 0) return
-      await removeValue(database, measureName(name, measure), dimension, removed)
+      const fullName = measureName(name, measure)
+      await removeValue(database, fullName, dimension, removed)
+      await this.#assertNone('activities WHERE name = ? AND page = ?', [fullName, removed])
       this.views[measure].removeValue(dimension, removed)
     } else {
       const hits = site.hits({ name })
@@ -89,7 +94,21 @@ export class RecountedSite {
     }
     while (await removeOldVisits(database, { now, name }, retention));
     while (await removeHours(database, name, now));
-    while (await removeOldHits(database, name, now - 48 * HOUR_MS));
+    const viewingsFrom = now - 48 * HOUR_MS
+    while (await removeOldHits(database, name, viewingsFrom));
+    await this.#assertNone('hits_seen WHERE name = ? AND window_start < ?', [name, viewingsFrom])
+    const rowsFrom = now - retention.rowsMs
+    await this.#assertNone('activities WHERE name = ? AND created_at < ?', [name, rowsFrom])
+    const second = Math.floor(rowsFrom / 1000)
+    await this.#assertNone('activity_seconds WHERE name = ? AND second < ?', [name, second])
+    const slice = sliceOf(Math.min(second, this.views[measure].openFrom / 1000))
+    await this.#assertNone('activity_visitors WHERE name = ? AND last_slice < ?', [name, slice])
+  }
+
+  /** What is to be removed is gone. */
+  async #assertNone(where: string, values: readonly SqlValue[]): Promise<void> {
+    const { rows } = await this.#site.database.query(`SELECT COUNT(*) AS n FROM ${where}`, values)
+    assert.equal(Number(rows[0]?.['n']), 0, where)
   }
 }
 
