@@ -3,6 +3,9 @@
  * versions of Node do by themselves. Lines and columns stay where they were, so errors need no
  * source map. The result is kept in `tmp/typescript/` under the hash of the source, so each version
  * of a file is compiled once, wherever it lies.
+ *
+ * `./grid.js?bounds` leads to a grid with small bounds, as `test/bounds/bounds.json` has them, and
+ * so does each of its imports: they are other modules than those without.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -11,23 +14,48 @@ import { fileURLToPath } from 'node:url'
 import { FOLDER } from './compiled.js'
 
 const require = createRequire(import.meta.url)
+const ROOT = new URL('../../', import.meta.url)
+const BOUNDS = '?bounds'
 
 /** Returns the URL of a file in TypeScript, or `undefined` for all other modules. */
 export function typescriptFile(specifier, parentURL) {
-  if (!/^(?:\.|\/|file:).*\.js$/.test(specifier)) return undefined
-  const url = new URL(specifier.replace(/js$/, 'ts'), parentURL)
+  if (!/^(?:\.|\/|file:).*\.js(?:\?bounds)?$/.test(specifier)) return undefined
+  const url = new URL(specifier.replace(/js(?=$|\?)/, 'ts'), parentURL)
+  if (parentURL?.endsWith(BOUNDS)) url.search = BOUNDS
   const isTypeScript = !url.pathname.includes('/node_modules/') && existsSync(url)
   return isTypeScript ? url.href : undefined
 }
 
 /** Returns the JavaScript of a file in TypeScript, or `undefined` for all other modules. */
 export function javascriptOf(url) {
-  return url.startsWith('file:') && url.endsWith('.ts') ? compiled(fileURLToPath(url)) : undefined
+  const file = url.replace(BOUNDS, '')
+  if (!url.startsWith('file:') || !file.endsWith('.ts')) return undefined
+  const path = fileURLToPath(file)
+  const source = readFileSync(path, 'utf8')
+  return compiled(path, file === url ? source : bounded(source, file.slice(ROOT.href.length)))
 }
 
-/** @param {string} path */
-function compiled(path) {
-  const source = readFileSync(path, 'utf8')
+/** A field that holds a collection. */
+const FIELD = /(?<=^ +(?:readonly )?(#?\w+) = )new (?:Map|Set)\b.*\(\)$/gm
+
+/** Gives the constants of a file their small values, and shows its collections to a test. */
+function bounded(source, file) {
+  const bounds = JSON.parse(readFileSync(new URL('test/bounds/bounds.json', ROOT), 'utf8'))
+  const shown = (made, name) =>
+    `((made) => globalThis.onCollection?.('${file} ${name}', made) ?? made)(${made})`
+  const watched = file.startsWith('src/') ? source.replace(FIELD, shown) : source
+  return Object.entries(bounds[file] ?? {}).reduce((text, [name, value]) => {
+    const constant = new RegExp(`(?<=^(?:export )?const ${name} = )[\\d_* ]+$`, 'm')
+    if (!constant.test(text)) throw new Error(`${file} has no number ${name}`)
+    return text.replace(constant, value)
+  }, watched)
+}
+
+/**
+ * @param {string} path
+ * @param {string} source
+ */
+function compiled(path, source) {
   const hash = createHash('sha1').update(source).digest('hex')
   const kept = new URL(`${hash}.js`, FOLDER)
   try {
