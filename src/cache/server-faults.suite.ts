@@ -3,7 +3,9 @@
  * the same way.
  */
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
 import { after, before, describe, test } from 'node:test'
+import { promisify } from 'node:util'
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
 import { eventually } from '../support/eventually.fixture.js'
 import {
@@ -12,6 +14,7 @@ import {
   SHORT,
   stoppedTime,
 } from '../../test/servers/cache-behind-proxy.js'
+import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import type { FaultyTcp } from '../../test/servers/faulty-tcp.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { PATIENT } from '../../test/servers/memcached.js'
@@ -36,12 +39,24 @@ interface Adapter {
   readonly name: string
   start(port?: number): Promise<Server>
   open(address: string, options: { timeoutMs: number }): Cache
+  /** An expression that opens the server at `address`, in a program that imports what it needs. */
+  readonly program: string
   /** Bytes that are no reply of the server to anything. */
   readonly strays: readonly Buffer[]
 }
 
+/** All operations but `getMany`, each about one key. */
+const OPERATIONS: readonly ((cache: Cache, key: string) => Promise<unknown>)[] = [
+  (cache, key) => cache.get(key),
+  (cache, key) => cache.set(key, x, 60),
+  (cache, key) => cache.add(key, x, 60),
+  (cache, key) => cache.append(key, x),
+  (cache, key) => cache.delete(key),
+  (cache, key) => cache.increment(key),
+]
+
 /** Registers the tests. */
-export function testServerFaults({ name, start, open, strays }: Adapter): void {
+export function testServerFaults({ name, start, open, program, strays }: Adapter): void {
   describe(`${name}: faults of a server`, () => {
     let server: Server
     before(async () => void (server = await start()))
@@ -219,6 +234,74 @@ export function testServerFaults({ name, start, open, strays }: Adapter): void {
         assert.equal(String(await cache.get('once:append')), 'xyy')
         assert.equal(String(await cache.get('once:number')), '2')
       }))
+
+    for (const ending of ['fin', 'rst'] as const) {
+      test(`no operation is sent again after its connection has ended (${ending})`, (t) =>
+        behindProxy(PATIENT, async (cache, proxy) => {
+          // So no timeout ends them.
+          stoppedTime(t)
+          for (const [at, operation] of OPERATIONS.entries()) {
+            const key = `ends:${at}`
+            await cache.set(key, Buffer.from('1'), 60)
+            proxy.forget()
+            proxy.closeOnRequest(ending)
+            await assert.rejects(operation(cache, key), TIMEOUT, key)
+            proxy.pass()
+            assert.equal(String(await cache.get('ends:0')), '1')
+            assert.equal(count(proxy.received, key), at === 0 ? 2 : 1, key)
+          }
+        }))
+    }
+
+    test('operations on a server that is down name it; getMany tells of each key', async () => {
+      const address = `127.0.0.1:${await freePort()}`
+      const cache = open(address, PATIENT)
+      for (const operation of OPERATIONS) {
+        await assert.rejects(operation(cache, 'down'), { ...UNREACHABLE, server: address })
+      }
+      const unanswered: string[] = []
+      const found = await cache.getMany(['a', 'b'], (key, { code }) => {
+        unanswered.push(`${key} ${code}`)
+      })
+      assert.equal(found.size, 0)
+      assert.deepEqual(unanswered.sort(), ['a CACHE_UNREACHABLE', 'b CACHE_UNREACHABLE'])
+      await assert.rejects(cache.getMany(['a', 'b']), UNREACHABLE)
+      await cache.close()
+    })
+
+    test('close lets go of requests in flight', () =>
+      behindProxy(PATIENT, async (cache, proxy) => {
+        await cache.get('closed')
+        proxy.swallow()
+        const rejected = assert.rejects(cache.get('closed'), { code: 'CACHE_CLOSED' })
+        await cache.close()
+        await rejected
+        for (const operation of OPERATIONS) {
+          await assert.rejects(operation(cache, 'closed'), { code: 'CACHE_CLOSED' })
+        }
+      }))
+
+    test('a process ends silently after close, though a server is dead', async () => {
+      const dead = `127.0.0.1:${await freePort()}`
+      const script = `
+        const done = []
+        for (const address of ['${server.address}', '${dead}']) {
+          const cache = ${program}
+          const set = (_, i) => cache.set('exit:' + i, Buffer.from('x'), 60)
+          const all = await Promise.allSettled(Array.from({ length: 20 }, set))
+          await cache.close()
+          done.push(all.filter(({ status }) => status === 'fulfilled').length)
+        }
+        process.stdout.write(String(done))
+      `
+      const { stdout, stderr } = await promisify(execFile)(
+        process.execPath,
+        ['--trace-warnings', ...TYPESCRIPT, '--input-type=module', '-e', script],
+        { timeout: 30_000 },
+      )
+      assert.equal(stdout, '20,0')
+      assert.equal(stderr, '')
+    })
 
     test('a connection keeps the process alive while a request is in flight, and no longer', () =>
       behindProxy(PATIENT, async (cache, proxy) => {

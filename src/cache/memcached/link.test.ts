@@ -19,6 +19,9 @@ testServerFaults({
     return { address: server.address, stop: () => server.kill() }
   },
   open: memcached,
+  program:
+    `(await import('${new URL('memcached.ts', import.meta.url).href}')).memcached` +
+    '(address, { timeoutMs: 300 })',
   strays: [
     Buffer.alloc(10, 0x81),
     Buffer.from('8100000000000000000000050000000100000000000000006669', 'hex'),

@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { createServer, type Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
-import { promisify } from 'node:util'
 import { testCache } from '../../testing/cache.js'
 import { testCacheModel } from '../model.suite.js'
 import { memcached } from './memcached.js'
-import { behindProxy } from '../../../test/servers/cache-behind-proxy.js'
 import { type FaultyTcp, startFaultyTcp } from '../../../test/servers/faulty-tcp.js'
-import { freePort } from '../../../test/servers/free-port.js'
 import { type Memcached, PATIENT, startMemcached } from '../../../test/servers/memcached.js'
-import { TYPESCRIPT } from '../../../scripts/typescript/exec-argv.js'
 
 const MIB = 1024 * 1024
 const x = Buffer.from('x')
@@ -107,34 +102,6 @@ describe('memcached: log in and close', () => {
     })
     await refused.close()
     await new Promise((resolve) => sasl.close(resolve))
-  })
-
-  test('close lets go of requests in flight', () =>
-    behindProxy(server.address, PATIENT, async (cache, proxy) => {
-      await cache.get('k')
-      proxy.swallow()
-      const waiting = cache.get('k')
-      const rejected = assert.rejects(waiting, { code: 'CACHE_CLOSED' })
-      await cache.close()
-      await rejected
-    }))
-
-  test('a process ends silently after close, even with a dead server in its list', async () => {
-    const script = `
-      import { memcached } from ${JSON.stringify(new URL('./memcached.ts', import.meta.url).href)}
-      const cache = memcached('${server.address},127.0.0.1:${await freePort()}', { timeoutMs: 300 })
-      const all = Array.from({ length: 50 }, (_, i) => cache.set('exit:' + i, Buffer.from('x'), 60))
-      const done = await Promise.allSettled(all)
-      await cache.close()
-      process.stdout.write(String(done.some((one) => one.status === 'fulfilled')))
-    `
-    const { stdout, stderr } = await promisify(execFile)(
-      process.execPath,
-      ['--trace-warnings', ...TYPESCRIPT, '--input-type=module', '-e', script],
-      { timeout: 30_000 },
-    )
-    assert.equal(stdout, 'true')
-    assert.equal(stderr, '')
   })
 })
 

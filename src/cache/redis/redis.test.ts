@@ -53,6 +53,9 @@ testServerFaults({
   name: 'redis',
   start: (port) => startRedis([], port),
   open: (address, options) => redis(`redis://${address}`, options),
+  program:
+    `(await import('${new URL('redis.ts', import.meta.url).href}')).redis` +
+    "('redis://' + address, { timeoutMs: 300 })",
   strays: [Buffer.from('$1\r\ny\r\n'), Buffer.from('+OK\r\n'), Buffer.from('\0\0\0')],
 })
 
