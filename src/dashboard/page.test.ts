@@ -29,7 +29,7 @@ before(async () => {
 })
 after(() => browser.close())
 
-/** What an old panel says of its figures. It names the date, because the browser's clock is at another. */
+/** What an old panel says of its figures. It names the date: the browser's clock is at another. */
 const OLD = /as of 16 May 2026, \d\d:\d\d:\d\d\. Newer figures cannot be read at the moment\.$/i
 
 interface Scene {

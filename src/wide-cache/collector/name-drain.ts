@@ -153,8 +153,8 @@ export class NameDrain {
   }
 
   /**
-   * Returns the database's clock. In a steady run it is a reading at most 10 s old, which may be too
-   * early: so a watermark ahead of it is compared with a new one.
+   * Returns the database's clock. In a steady run it is a reading at most 10 s old, which may be
+   * too early: so a watermark ahead of it is compared with a new one.
    */
   async #now(steady: boolean, { grid, watermark }: GridState): Promise<number> {
     const { watch, database } = this.#parts

@@ -32,7 +32,7 @@ export interface Raise {
   readonly used: boolean
   /** Milliseconds since the last move from which on this one is a leap; see {@link LEAP_MS}. */
   readonly leapAfterMs: number
-  /** Milliseconds since this process has last drained the grid: SQL's time of a move may be wrong. */
+  /** Milliseconds since this process has last drained the grid: `moved_at` may be wrong. */
   readonly restedMs: number
 }
 
