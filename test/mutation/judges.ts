@@ -227,6 +227,6 @@ export function judgesOf(source: string, part = source.split('/')[0]!): readonly
     { ...ofFolder('tests near it', WITHOUT_SERVERS, near, atOnce), mayBeEmpty: true },
     { ...ofFolder('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
   ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
-  const laws = orders.length > 0 ? [choice('laws of order', '.', orders)] : []
+  const laws = orders.length > 0 ? [choice('laws', '.', orders)] : []
   return [...nearest, ...laws, ...JUDGES[part]!]
 }

@@ -7,7 +7,8 @@ import { isForTests } from '../sources.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 /** The most files that are near: more would not be quick. */
 const MOST = 6
-const LAWS = 'test/orders'
+/** Folders of laws, which speak of what the code promises. */
+const LAWS = ['test/orders', 'test/readers', 'test/looks', 'test/errors', 'test/merges']
 /** Folders by what works through them: its laws are theirs, too. */
 const UNDER: Readonly<Record<string, readonly string[]>> = {
   buckets: ['collision-free-map', 'export-queue'],
@@ -71,8 +72,8 @@ export function testsNear(source: string, others: readonly string[]): string[] {
 }
 
 /**
- * The laws of order of a folder below `src`, and of those that work through it: the files that
- * import of it, or whose helpers do.
+ * The laws of a folder below `src`, and of those that work through it: the files that import of it,
+ * or whose helpers do.
  */
 export function lawsOf(folder: string): string[] {
   const importsOf = (file: string): string[] =>
@@ -80,9 +81,9 @@ export function lawsOf(folder: string): string[] {
       ([, from]) => `${normalize(join(dirname(file), from!)).replaceAll('\\', '/')}.ts`,
     )
   const folders = [folder, ...(UNDER[folder] ?? [])]
-  return filesOf(LAWS).filter((file) =>
+  return LAWS.flatMap((laws) => filesOf(laws)).filter((file) =>
     importsOf(file)
-      .flatMap((one) => (dirname(one) === LAWS ? importsOf(one) : one))
+      .flatMap((one) => (dirname(one) === dirname(file) ? importsOf(one) : one))
       .some((one) => folders.some((name) => one.startsWith(`src/${name}/`))),
   )
 }
