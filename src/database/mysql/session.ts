@@ -342,6 +342,7 @@ export class MysqlSession implements ServerSession {
   /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
   destroy(reason: unknown): void {
     this.#destroyed = true
+    clearTimeout(this.#idle?.timer)
     this.#connection.destroy()
     // mysql2 only half-closes, and a peer that is gone never closes its half.
     streamOf(this.#connection)?.destroy()
