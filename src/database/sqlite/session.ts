@@ -33,7 +33,6 @@ const STOP = 1
 
 /** States of the running threads; see `whileBusy` in the worker. */
 const states = new Set<Int32Array>()
-let watchesExit = false
 
 export class SqliteSession {
   readonly #worker: Worker
@@ -54,7 +53,7 @@ export class SqliteSession {
       execArgv: [],
       name: 'wide-cache sqlite',
     })
-    watchExit()
+    if (states.size === 0) process.on('exit', stopAll)
     states.add(this.#state)
     this.#worker.unref()
     // Node hands over messages one after the other as long as any are there, without a turn for
@@ -65,6 +64,7 @@ export class SqliteSession {
     this.#exited = new Promise((resolve) => {
       this.#worker.on('exit', () => {
         states.delete(this.#state)
+        if (states.size === 0) process.off('exit', stopAll)
         this.#die('The SQLite thread has ended')
         resolve()
       })
@@ -150,19 +150,16 @@ export class SqliteSession {
   }
 }
 
-function watchExit(): void {
-  if (watchesExit) return
-  watchesExit = true
-  process.on('exit', () => {
-    for (const state of states) {
-      Atomics.store(state, STOP, 1)
-      Atomics.notify(state, STOP)
-    }
-    const deadline = performance.now() + EXIT_WAIT_MS
-    for (const state of states) {
-      Atomics.wait(state, BUSY, 1, Math.max(0, deadline - performance.now()))
-    }
-  })
+/** Has all threads stop. Waits for their running statements. */
+function stopAll(): void {
+  for (const state of states) {
+    Atomics.store(state, STOP, 1)
+    Atomics.notify(state, STOP)
+  }
+  const deadline = performance.now() + EXIT_WAIT_MS
+  for (const state of states) {
+    Atomics.wait(state, BUSY, 1, Math.max(0, deadline - performance.now()))
+  }
 }
 
 /** Makes a row, with Buffers, which lose their class on the way between threads. */
