@@ -44,3 +44,17 @@ export const systemClock: Clock = {
 export function sleep(clock: Clock, ms: number): Promise<void> {
   return new Promise((resolve) => clock.after(ms, resolve))
 }
+
+/** A limit of time, which may be cancelled. */
+export interface TimeLimit {
+  /** Resolves when the time is over; never once it has been cancelled. */
+  readonly over: Promise<void>
+  cancel(): void
+}
+
+/** A limit of `ms` milliseconds of `clock`, which begin now. */
+export function timeLimit(clock: Clock, ms: number): TimeLimit {
+  let timer: Timer | undefined
+  const over = new Promise<void>((resolve) => (timer = clock.after(ms, resolve)))
+  return { over, cancel: () => timer?.cancel() }
+}

@@ -1,5 +1,5 @@
 import type { Cache } from '../cache/cache.js'
-import { sleep } from '../support/clock.js'
+import { sleep, timeLimit } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
 
 /** Time for which a process uses the figures that it has read before it asks the cache again. */
@@ -93,12 +93,12 @@ export class CachedRead<Figures> {
    * arrive.
    */
   #ask(): Promise<Figures> {
+    const patience = timeLimit(this.#environment.clock, PATIENCE_MS)
     const refreshed = this.#refresh().finally(() => {
       this.#answer = undefined
+      patience.cancel()
     })
-    const lastGood = sleep(this.#environment.clock, PATIENCE_MS).then(
-      () => this.#memo?.figures ?? refreshed,
-    )
+    const lastGood = patience.over.then(() => this.#memo?.figures ?? refreshed)
     return Promise.race([refreshed, lastGood])
   }
 

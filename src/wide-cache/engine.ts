@@ -2,7 +2,7 @@ import type { Connections } from '../connections/connections.js'
 import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
-import { type Clock, sleep } from '../support/clock.js'
+import { type Clock, timeLimit } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
 import { added } from '../support/added.js'
 import { CachedReads } from './cached-reads.js'
@@ -139,9 +139,10 @@ export class Engine<Row> {
    */
   async close(beside: readonly Engine<Row>[] = []): Promise<CloseReport> {
     const { settings, clock } = this.#parts
-    const timeout = sleep(clock, settings.closeTimeoutMs)
-    const reports = await Promise.all([this, ...beside].map((engine) => engine.#end(timeout)))
-    await this.connections.releaseBy(timeout)
+    const limit = timeLimit(clock, settings.closeTimeoutMs)
+    const reports = await Promise.all([this, ...beside].map((engine) => engine.#end(limit.over)))
+    await this.connections.releaseBy(limit.over)
+    limit.cancel()
     return added(reports)
   }
 
@@ -164,6 +165,8 @@ export class Engine<Row> {
     const { record, clock } = this.#parts
     if (this.cache.scope !== 'private' || !record.grid) return
     const retired = record.retire(this.database).catch(() => undefined)
-    await Promise.race([retired, sleep(clock, RETIRE_MS)])
+    const limit = timeLimit(clock, RETIRE_MS)
+    await Promise.race([retired, limit.over])
+    limit.cancel()
   }
 }

@@ -1,5 +1,5 @@
 import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
-import { type Clock, sleep } from '../support/clock.js'
+import { type Clock, timeLimit } from '../support/clock.js'
 import type { Grid } from './grid.js'
 import type { GridSettings } from './grid-options.js'
 import { keepsLease, LEASE_MS } from './ledger/grid-record.js'
@@ -106,7 +106,9 @@ export class PublishedWatermark {
   /** Reads the watermark anew. If no answer comes within `patienceMs`, the last one serves. */
   async refresh(grid: Grid, patienceMs: number): Promise<void> {
     const reading = this.#read(grid).then((read) => void (this.#known = read?.watermark))
-    await Promise.race([reading, sleep(this.#clock, patienceMs)])
+    const limit = timeLimit(this.#clock, patienceMs)
+    await Promise.race([reading, limit.over])
+    limit.cancel()
   }
 
   async #put(cache: Cache, grid: Grid, text: string): Promise<void> {

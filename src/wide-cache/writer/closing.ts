@@ -1,5 +1,5 @@
 import type { Cache } from '../../cache/cache.js'
-import { sleep } from '../../support/clock.js'
+import { sleep, type TimeLimit, timeLimit } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
@@ -59,6 +59,8 @@ export class Closing {
   readonly #held: readonly HeldFrame[]
   /** Frames that the cache has taken since then. What it took before may be gone. */
   readonly #inCache = new Set<HeldFrame>()
+  /** Until frames are placed again. */
+  #pause: TimeLimit | undefined
   /** The sequence numbers of frames that were quarantined. */
   readonly #quarantined = new Set<number>()
 
@@ -73,12 +75,14 @@ export class Closing {
     const { clock } = environment
     const { closeTimeoutMs } = settings
     const deadline = clock.elapsed() + closeTimeoutMs
-    const timeout = sleep(clock, closeTimeoutMs).then(() => undefined)
+    const limit = timeLimit(clock, closeTimeoutMs)
     void this.#placeAll(deadline)
     while (clock.elapsed() < deadline) {
-      if (await Promise.race([this.#commitAll(), timeout])) break
+      if (await Promise.race([this.#commitAll(), limit.over])) break
       await sleep(clock, RETRY_MS)
     }
+    limit.cancel()
+    this.#pause?.cancel()
     return this.#report()
   }
 
@@ -104,7 +108,8 @@ export class Closing {
         )
       }
       if (outbox.size === 0 || clock.elapsed() + RETRY_MS >= deadline) return
-      await sleep(clock, RETRY_MS)
+      this.#pause = timeLimit(clock, RETRY_MS)
+      await this.#pause.over
     }
   }
 
