@@ -8,139 +8,19 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, test } from 'node:test'
-import * as map from '../src/collision-free-map/index.js'
-import * as counters from '../src/counters/index.js'
-import * as queue from '../src/export-queue/index.js'
-import * as root from '../src/index.js'
-import * as sequence from '../src/sequence/index.js'
 import { eventually } from '../src/support/eventually.fixture.js'
 import { keptLog } from '../src/support/kept-log.fixture.js'
+import {
+  type Closable,
+  methodsOf,
+  type Opener,
+  OPENERS,
+  OTHERS,
+  PORTS,
+  wideCache,
+} from './closable.js'
 
-/** All that is public. */
-const wideCache = { ...root, ...counters, ...sequence, ...map, ...queue }
-
-type Method = (...args: unknown[]) => unknown
-type Closable = { close(): Promise<unknown> } & Record<string, Method>
-
-interface Ports {
-  readonly database: string | root.Database
-  readonly cache: string | root.Cache
-}
-
-interface Opener {
-  /** As the error names it. */
-  readonly what: string
-  make(ports: Ports): object
-  /** Arguments of the methods; a method that is not listed takes none. */
-  readonly args: Readonly<Record<string, readonly unknown[]>>
-}
-
-const name = 'ended'
 const logger = keptLog()
-
-/** A meter that observes nothing. */
-const meter = {
-  createObservableCounter: () => ({}),
-  createObservableGauge: () => ({}),
-  addBatchObservableCallback: () => undefined,
-  removeBatchObservableCallback: () => undefined,
-}
-
-/** By the name under which the package exports it. */
-const OPENERS: Readonly<Record<string, Opener>> = {
-  createActivity: {
-    what: `Activity "${name}"`,
-    make: (ports) => wideCache.createActivity({ ...ports, name, logger }),
-    args: {
-      record: [{ page: '/' }],
-      history: [{ from: 0, to: 1, by: 'day' }],
-      top: ['page', { from: 0, to: 1 }],
-      instrument: [meter],
-      certificate: ['2026-05-17'],
-      drain: [{ all: true }],
-    },
-  },
-  createHits: {
-    what: `Hits "${name}"`,
-    make: (ports) => wideCache.createHits({ ...ports, name, logger }),
-    args: {
-      record: ['a'],
-      middleware: [{ item: () => 'a' }],
-      count: ['a'],
-      counts: [['a']],
-      top: [1],
-      router: [{ allow: ['a'] }],
-      history: ['a'],
-      delete: ['a'],
-      rename: ['a', 'b'],
-      instrument: [meter],
-      drain: [{ all: true }],
-    },
-  },
-  WideCache: {
-    what: `WideCache "${name}"`,
-    make: (ports) =>
-      new wideCache.WideCache({
-        ...ports,
-        name,
-        logger,
-        commit: async (_rows: number[]) => undefined,
-        read: async () => 7,
-      }),
-    args: {
-      append: [1],
-      drain: [{ all: true }],
-      readCached: ['key', async () => 7],
-      readLive: [0, () => undefined],
-      instrument: [meter],
-    },
-  },
-  ShardedCounter: {
-    what: `ShardedCounter "${name}"`,
-    make: (ports) => new wideCache.ShardedCounter({ ...ports, name }),
-    args: { increaseShards: [30] },
-  },
-  GlobalCounter: {
-    what: `GlobalCounter "${name}"`,
-    make: (ports) => new wideCache.GlobalCounter({ ...ports, name }),
-    args: {},
-  },
-  Sequence: {
-    what: `Sequence "${name}"`,
-    make: (ports) => new wideCache.Sequence({ ...ports, name, logger }),
-    args: {},
-  },
-  CollisionFreeMap: {
-    what: `CollisionFreeMap "${name}"`,
-    make: ({ database }) =>
-      new wideCache.CollisionFreeMap({
-        database,
-        id: name,
-        logger,
-        combine: (_key: string, sum: number | undefined, updates) =>
-          updates.reduce((a, b) => a + b, sum ?? 0),
-      }),
-    args: { update: [[['a', 1]]], get: ['a'], changeBuckets: [7], instrument: [meter] },
-  },
-  ExportQueue: {
-    what: `ExportQueue "${name}"`,
-    make: ({ database }) =>
-      new wideCache.ExportQueue({ database, id: name, logger, exporter: () => undefined }),
-    args: {
-      changeBuckets: [7],
-      instrument: [meter],
-      add: ['a', 1, { query: () => undefined, beforeCommit: () => undefined }],
-    },
-  },
-}
-
-/**
- * Caches and databases have errors of their own, CACHE_CLOSED and DATABASE_CLOSED; their suites
- * test them.
- */
-const PORTS = ['memcached', 'memory', 'mysql', 'postgres', 'redis', 'sqlite']
-/** Functions that make nothing to close. */
-const OTHERS = ['campaign', 'country', 'deviceClass', 'joinMetrics', 'jsonCodec', 'referrerHost']
 
 /** They never throw, whatever happens. */
 const NEVER_REFUSED = ['record', 'append', 'middleware', 'health']
@@ -159,20 +39,6 @@ function openFiles(folder: string): number {
   }
   return readdirSync('/proc/self/fd').filter((descriptor) => linkOf(descriptor).startsWith(folder))
     .length
-}
-
-function methodsOf(object: object): string[] {
-  const names = new Set<string>()
-  for (
-    let level = object;
-    level !== Object.prototype;
-    level = Object.getPrototypeOf(level) as object
-  ) {
-    for (const [key, { value }] of Object.entries(Object.getOwnPropertyDescriptors(level))) {
-      if (typeof value === 'function') names.add(key)
-    }
-  }
-  return [...names].filter((method) => method !== 'constructor')
 }
 
 /** Has each method refused, all in one turn. Only those that are not asynchronous may throw. */
@@ -212,7 +78,7 @@ describe('after close()', () => {
   test('the exports that can be closed are all here', () => {
     const closable: string[] = []
     for (const [key, value] of Object.entries(wideCache)) {
-      if (typeof value !== 'function' || PORTS.includes(key) || OTHERS.includes(key)) continue
+      if (typeof value !== 'function' || key in PORTS || OTHERS.includes(key)) continue
       const prototype = value.prototype as object | undefined
       const isClass = /^[A-Z]/.test(key)
       if (!isClass || (prototype && 'close' in prototype)) closable.push(key)
@@ -223,7 +89,7 @@ describe('after close()', () => {
   for (const [key, opener] of Object.entries(OPENERS)) {
     test(`${key}: each method rejects after close(), and borrowed ports stay open`, async () => {
       const [database, cache] = [wideCache.sqlite(':memory:'), wideCache.memory()]
-      const object = opener.make({ database, cache }) as Closable
+      const object = opener.make({ database, cache, logger }) as Closable
       await object['migrate']!()
       const closing = object.close()
       await allRefused(object, opener)
@@ -234,13 +100,13 @@ describe('after close()', () => {
       assert.deepEqual((await database.query('SELECT 1 AS one')).rows, [{ one: 1 }])
       await cache.set('here', Buffer.from('still'), 60)
       assert.equal((await cache.get('here'))?.toString(), 'still')
-      await (opener.make({ database, cache }) as Closable).close()
+      await (opener.make({ database, cache, logger }) as Closable).close()
       await Promise.all([database.close(), cache.close()])
     })
 
     test(`${key}: the same with a database of its own, which is closed, and unused`, async () => {
       const folder = await mkdtemp(join(tmpdir(), 'wide-cache-closed-'))
-      const ports = { database: `sqlite:${join(folder, 'own.db')}`, cache: 'memory:' }
+      const ports = { database: `sqlite:${join(folder, 'own.db')}`, cache: 'memory:', logger }
       const [unused, used] = [opener.make(ports) as Closable, opener.make(ports) as Closable]
       await used['migrate']!()
       assert(openFiles(folder) > 0)
@@ -260,6 +126,7 @@ describe('after close()', () => {
         const object = opener.make({
           database: `sqlite:${join(folder, 'own.db')}`,
           cache: 'memory:',
+          logger,
         }) as Closable
         const methods = methodsOf(object).filter((method) => method !== 'close')
         const calls = methods.map(async (method) => object[method]!(...(opener.args[method] ?? [])))
