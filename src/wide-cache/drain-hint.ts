@@ -82,8 +82,9 @@ export async function readHint(cache: Cache, grid: Grid): Promise<DrainHint | un
 
 function encodeHint({ after, to, prefixes }: DrainHint): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES + prefixes.size * ENTRY_BYTES)
-  bytes.writeUIntBE(after, 0, LAYER_BYTES)
-  bytes.writeUIntBE(to, LAYER_BYTES, LAYER_BYTES)
+  // A machine boots in 1970, and no layer is older.
+  bytes.writeUIntBE(Math.max(0, after), 0, LAYER_BYTES)
+  bytes.writeUIntBE(Math.max(0, to), LAYER_BYTES, LAYER_BYTES)
   let at = HEADER_BYTES
   for (const [writer, prefix] of prefixes) {
     bytes.write(writer, at, 'hex')

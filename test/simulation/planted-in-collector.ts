@@ -211,19 +211,12 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'a watermark falls only in a process that has seen the clock go back',
     file: 'collector/grid-drain.ts',
-    find: 'const isAhead = watermark > this.#grid.layers.at(now)',
+    find: 'const isAhead = isFarAhead(watermark, this.#grid.layers, now)',
     replace:
-      'const isAhead = this.#wentBackAt > -Infinity && watermark > this.#grid.layers.at(now)',
+      'const isAhead =\n' +
+      '  this.#wentBackAt > -Infinity && isFarAhead(watermark, this.#grid.layers, now)',
     told: /is ahead of the clock/,
     seed: 1168,
-  },
-  {
-    name: 'a watermark falls by a reading of the clock that came late',
-    file: 'collector/name-drain.ts',
-    find: 'watermark > grid.layers.at(recent)',
-    replace: 'recent === -Infinity',
-    told: /the watermark falls from/,
-    seed: 3108,
   },
   {
     name: 'a watermark falls to layers of which only the newest have been read',
@@ -310,8 +303,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'collectors do not tell writers what they have found',
     file: 'collector/grid-drain.ts',
-    find: 'if (raised > began) await publishHint(',
-    replace: 'if (raised < began) await publishHint(',
+    find: 'if (raised !== watermark) await publishHint(',
+    replace: 'if (raised < watermark) await publishHint(',
     told: /which the cache has lost/,
     seed: 9,
   },

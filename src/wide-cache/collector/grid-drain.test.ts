@@ -239,13 +239,13 @@ test('a watermark ahead of the clock falls with the last of all living cells', a
   silent.add(grid.keys.cell(PRESENT - 1_000, 0))
   const report = newReport()
   const drained = async (): Promise<boolean> =>
-    (await drain.drain(NOW, PRESENT + 10, undefined, report)).isWhole
+    (await drain.drain(NOW, PRESENT + 100, undefined, report)).isWhole
   assert(!(await drained()))
-  assert.deepEqual([moves, report.watermark], [[], PRESENT + 10], 'it waits for all answers')
+  assert.deepEqual([moves, report.watermark], [[], PRESENT + 100], 'it waits for all answers')
   assert.equal(await readHint(cache, grid), undefined)
   silent.clear()
   assert(await drained())
-  assert.deepEqual(moves, [{ from: 10, to: -2, read: 3_601 }])
+  assert.deepEqual(moves, [{ from: 100, to: -2, read: 3_601 }])
   assert.deepEqual([report.watermark, report.layers], [PRESENT - 2, 0])
   const hint = await readHint(cache, grid)
   assert.equal(hint!.to, PRESENT - 2)

@@ -2,7 +2,8 @@ import { CacheError } from '../../cache/cache.js'
 import { publishHint } from '../drain-hint.js'
 import type { Grid } from '../grid.js'
 import type { GridSettings } from '../grid-options.js'
-import type { PublishedWatermark } from '../published-watermark.js'
+import type { Layers } from '../layers.js'
+import { MAX_AHEAD_MS, type PublishedWatermark } from '../published-watermark.js'
 import {
   CellReader,
   type CellReaderParts,
@@ -56,6 +57,14 @@ export interface Drained {
 }
 
 /**
+ * Tells whether a watermark is so far ahead of the database's clock that no writer heeds it. Up to
+ * there writers place frames above it, so it stays where it is until time has caught up.
+ */
+export function isFarAhead(watermark: number, layers: Layers, now: number): boolean {
+  return watermark > layers.at(now + MAX_AHEAD_MS)
+}
+
+/**
  * Drains one grid. Reads all cells of the layers above the watermark that are old enough, brings
  * their frames into the ledger, and raises the watermark with the last of them. Only then deletes
  * the cells. Any number of processes may do so, because the ledger takes each frame once.
@@ -77,8 +86,8 @@ export class GridDrain {
   #againFrom: number | undefined
   /** Last step back of the database's clock that the drain has dealt with, by `clock.elapsed()`. */
   #wentBackAt = -Infinity
-  /** End of the last drain that did not fail, by `clock.elapsed()`. */
-  #drainedAt = -Infinity
+  #hasLookedBack = false
+  #publishedAt = -Infinity
 
   constructor(parts: DrainParts, grid: Grid) {
     this.namespace = parts.namespace
@@ -91,8 +100,8 @@ export class GridDrain {
   }
 
   /**
-   * Drains from `watermark` to the newest layer that is old enough. If the watermark is ahead of
-   * the database's clock, drains all layers that may live, and sets it to the newest of them.
+   * Drains from `watermark` to the newest layer that is old enough. If the watermark is far ahead,
+   * drains all layers that may live, and sets it to the newest of them.
    *
    * @param now the database's clock
    * @param mark the newest mark that this process's cache shows
@@ -104,13 +113,14 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const { settings, clock, namespace, cache } = this.#parts
+    const { settings, published, clock, namespace, cache } = this.#parts
     const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
+    if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
     // Before the first cell is read, so that a writer that places a frame there later knows of it.
     await this.#publish(newest)
     let from = this.#oldestToDrain(watermark, newest)
-    const isAhead = watermark > this.#grid.layers.at(now)
+    const isAhead = isFarAhead(watermark, this.#grid.layers, now)
     this.#writers.begin(isAhead ? from - 1 : watermark)
     let raised = watermark
     // Layers above an unanswered cell are drained too, but the watermark stays below it.
@@ -132,7 +142,6 @@ export class GridDrain {
               mark,
               used: read.frames.length > 0,
               leapAfterMs: this.#leapAfterMs,
-              restedMs: clock.elapsed() - this.#drainedAt,
             }
           : undefined
       await this.#commit.settle(read, report, raise)
@@ -149,7 +158,7 @@ export class GridDrain {
       if (from <= newest) await this.#publish(newest)
     }
     if (this.#againFrom !== undefined && this.#againFrom > raised) this.#againFrom = undefined
-    this.#drainedAt = clock.elapsed()
+    this.#hasLookedBack = true
     await this.#reader.forgetSilence(silent)
     report.watermark = raised
     if (raised !== watermark) await publishHint(cache, this.#grid, this.#writers.hint)
@@ -169,7 +178,8 @@ export class GridDrain {
   }
 
   async #publish(newest: number): Promise<void> {
-    const { published, cache } = this.#parts
+    const { clock, published, cache } = this.#parts
+    this.#publishedAt = clock.elapsed()
     await published.publish(cache, this.#grid, newest)
   }
 
@@ -182,17 +192,16 @@ export class GridDrain {
   }
 
   #oldestToDrain(watermark: number, newest: number): number {
-    const { watch, settings, clock, published } = this.#parts
+    const { watch, settings } = this.#parts
     // The clock was ahead when the watermark rose: what has been written since lies below it.
     if (watch.wentBackAt > this.#wentBackAt) this.#againFrom = -Infinity
     this.#wentBackAt = watch.wentBackAt
     if (watermark > newest) this.#againFrom ??= -Infinity
     // Nothing older than the TTL lives.
     const oldestAlive = newest - this.#grid.layers.countIn(settings.cellTtlSeconds)
-    const lookBackFrom =
-      clock.elapsed() - this.#drainedAt < published.ttlMs
-        ? Infinity
-        : newest - this.#grid.layers.countIn(LOOK_BACK_SECONDS)
+    const lookBackFrom = this.#hasLookedBack
+      ? Infinity
+      : newest - this.#grid.layers.countIn(LOOK_BACK_SECONDS)
     return Math.max(Math.min(this.#againFrom ?? watermark + 1, lookBackFrom), oldestAlive)
   }
 

@@ -3,7 +3,7 @@ import type { Looked, NamespacedCache } from '../../connections/namespaced-cache
 import type { Grid } from '../grid.js'
 import { type GridRecord, type GridState, WatermarkMoved } from '../ledger/grid-record.js'
 import { type DrainReport, newReport } from './drain-report.js'
-import { type Drained, type DrainParts, GridDrain } from './grid-drain.js'
+import { type Drained, type DrainParts, GridDrain, isFarAhead } from './grid-drain.js'
 import type { YoungLayers } from './young-layers.js'
 
 /** Most restarts of a drain in a row while the watermark does not rise. */
@@ -135,7 +135,7 @@ export class NameDrain {
     newest: number,
     report: DrainReport,
   ): Promise<void> {
-    const { settings, record, database, watch } = this.#parts
+    const { settings, watch } = this.#parts
     const state = this.#known.get(idOf(grid))!
     const finest = this.#finest!
     if (grid.layerSeconds === finest.layerSeconds) return
@@ -144,22 +144,27 @@ export class NameDrain {
     const now = watch.estimate ?? 0
     const present = finest.layers.at(now) - settings.drainAfterLayers
     const completeTo = finest.layers.endOf(present) - state.flushMs
-    // A moment that is yet to come was recorded while the clock was ahead.
-    const known = state.completeTo <= now ? state.completeTo : 0
-    if (completeTo <= Math.max(grid.layers.endOf(newest), known)) return
+    // It was recorded while the clock was ahead, and would be believed once time has caught up.
+    if (state.completeTo > now) return this.#completeTo(state, 0)
+    if (completeTo <= Math.max(grid.layers.endOf(newest), state.completeTo)) return
     if (!(await young.commitEarly(newest, now, report))) return
-    await record.completeTo(database, grid, completeTo)
-    this.#known.set(idOf(grid), { ...state, completeTo })
+    await this.#completeTo(state, completeTo)
+  }
+
+  async #completeTo(state: GridState, completeTo: number): Promise<void> {
+    const { record, database } = this.#parts
+    await record.completeTo(database, state.grid, completeTo)
+    this.#known.set(idOf(state.grid), { ...state, completeTo })
   }
 
   /**
    * Returns the database's clock. In a steady run it is a reading at most 10 s old, which may be
-   * too early: so a watermark ahead of it is compared with a new one.
+   * too early: so a watermark far ahead of it is compared with a new one.
    */
   async #now(steady: boolean, { grid, watermark }: GridState): Promise<number> {
     const { watch, database } = this.#parts
     const recent = steady ? await watch.recent(database) : -Infinity
-    return watermark > grid.layers.at(recent) ? watch.now(database) : recent
+    return isFarAhead(watermark, grid.layers, recent) ? watch.now(database) : recent
   }
 
   async #hasNamespaceChanged(): Promise<boolean> {

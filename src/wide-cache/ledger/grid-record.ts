@@ -30,10 +30,8 @@ export interface Raise {
   readonly mark: Buffer | undefined
   /** Whether frames were found, so that the grid is known to be in use. */
   readonly used: boolean
-  /** Milliseconds since the last move from which on this one is a leap; see {@link LEAP_MS}. */
+  /** Milliseconds since the last rise from which on this one is a leap; see {@link LEAP_MS}. */
   readonly leapAfterMs: number
-  /** Milliseconds since this process has last drained the grid: `moved_at` may be wrong. */
-  readonly restedMs: number
 }
 
 /**
@@ -112,7 +110,10 @@ const RISE =
   'WHEN complete_to BETWEEN ? AND ? THEN complete_to ELSE ? END, ' +
   'leapt_at = CASE WHEN moved_at >= ? THEN leapt_at ELSE ? END'
 
-/** Notes a leap from the last moment that is known to be complete, or none. */
+/**
+ * Notes a leap from the last moment that is known to be complete: `moved_at` is of a clock that was
+ * ahead, so nothing tells for how long the watermark has rested.
+ */
 const FALL =
   'leapt_from = CASE WHEN leapt_from <= ? THEN leapt_from ELSE 0 END, leapt_at = ?, ' +
   'complete_to = CASE WHEN complete_to <= ? THEN complete_to ELSE 0 END'
@@ -274,14 +275,14 @@ export class GridRecord {
    */
   async raise(
     tx: Queryable,
-    { grid, namespace, from, to, mark, used, leapAfterMs, restedMs }: Raise,
+    { grid, namespace, from, to, mark, used, leapAfterMs }: Raise,
     now: number,
   ): Promise<void> {
     const end = grid.layers.endOf(from)
     const [leap, moments] =
       to > from
         ? [RISE, [now - leapAfterMs, end, now, end, now - leapAfterMs, now]]
-        : [FALL, [now, restedMs > leapAfterMs ? now : 0, now]]
+        : [FALL, [now, now, now]]
     const { affectedRows } = await tx.query(
       `UPDATE wide_cache_grids SET watermark = ?, ${leap}, ` +
         'moved_at = ?, mark = COALESCE(?, mark), ' +

@@ -238,7 +238,6 @@ for (const [where, open] of databases) {
       mark: undefined,
       used: true,
       leapAfterMs: 75_000,
-      restedMs: 0,
     }
     await b.ledger.commit([sender.frame(0)], { raise: { ...raise, to: from + 3 } })
     assert.equal(await watermark(), from + 3)
@@ -515,7 +514,6 @@ test('a transaction locks writers, then what its rows lock, then the watermark',
       mark: undefined,
       used: true,
       leapAfterMs: 75_000,
-      restedMs: 0,
     },
   })
   assert.deepEqual([...new Set(written)], ['wide_cache_writers', 'taken', 'wide_cache_grids'])
@@ -560,7 +558,6 @@ test('after a transaction that committed by itself no watermark rises any more',
     mark: undefined,
     used: false,
     leapAfterMs: 75_000,
-    restedMs: 0,
   }
   await ledger.raise(raise)
   await assert.rejects(ledger.commit([new Sender().frame(0)]), lost)
