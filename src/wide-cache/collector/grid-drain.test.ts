@@ -253,6 +253,17 @@ test('a watermark ahead of the clock falls with the last of all living cells', a
   await close()
 })
 
+test('a watermark falls on a machine that boots in 1970, where no layer is below 0', async () => {
+  const { drain, cache, close } = bench()
+  for (const seconds of [0, 5, 10_000]) {
+    const { newest } = await drain.drain(seconds * 1_000, PRESENT, undefined, newReport())
+    assert.equal(newest, seconds - 2)
+    const { after, to } = (await readHint(cache, grid))!
+    assert.deepEqual([after, to], [Math.max(0, newest - 3_601), Math.max(0, newest)])
+  }
+  await close()
+})
+
 test('young layers of which a cell has no answer are not all in SQL', async () => {
   for (const layer of [PRESENT - 39, PRESENT - 20, PRESENT + 2]) {
     const { drain, silent, close } = bench()
