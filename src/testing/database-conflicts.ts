@@ -8,11 +8,8 @@ import { assertCategory, rejects } from './rejects.js'
 
 /** The longest pause of `work` that the port allows. */
 const IDLE_MS = 10_000
-/**
- * The longest time for which a lock is held by a transaction that is not idle. SQLite waits 10 s
- * for it, on a busy machine from later on.
- */
-const AWAKE_MS = 60_000
+/** Time for which a lock is held by a transaction that is not idle. SQLite waits 10 s for it. */
+const AWAKE_MS = 5_000
 /** A statement waits so long to be killed. */
 const SLEEP_SECONDS = 15
 
