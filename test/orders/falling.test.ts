@@ -184,7 +184,7 @@ test('what a clock ahead by less than a long layer has noted is not believed', a
 })
 
 for (const aheadMs of [10_000, 55_000, 70_000, DAY_MS]) {
-  test(`after a step of ${aheadMs / 1000} s, figures pass no row that lies above the watermark`, async () => {
+  test(`${aheadMs / 1000} s ahead: figures pass no row that lies above the watermark`, async () => {
     await explore(
       async (orders) => {
         const [one, reader, writing] = ['one', 'reader', 'writer'].map((name) =>
