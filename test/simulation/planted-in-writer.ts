@@ -263,4 +263,12 @@ export const IN_WRITER: readonly PlantedBug[] = [
     told: /though the cache is well/,
     seed: 3,
   },
+  {
+    name: 'a writer that heard a hint of a clock ahead hears no other before its time',
+    file: 'writer/upkeep.ts',
+    find: 'if (this.#toldOf > newest) this.#toldOf = -1',
+    replace: '',
+    told: /which the cache has lost, waits for long/,
+    seed: 6007,
+  },
 ]

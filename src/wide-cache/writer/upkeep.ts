@@ -178,6 +178,8 @@ export class Upkeep {
     const { grid } = record
     if (!grid) return false
     const newest = grid.layers.at(environment.clock.now()) - settings.drainAfterLayers
+    // The clock was ahead when a hint told of younger layers.
+    if (this.#toldOf > newest) this.#toldOf = -1
     const isUnknown = ({ layer }: HeldFrame): boolean =>
       layer !== undefined && layer <= newest && layer > this.#toldOf
     if (![...outbox.frames()].some(isUnknown)) return false
