@@ -46,6 +46,8 @@ function bench(...states: GridState[]) {
     movedBy: 0,
     /** Moments up to which SQL has all rows of a grid, as they were recorded. */
     completeTo: [] as number[],
+    /** By how much the last reading of the clock was too early. */
+    lateMs: 0,
     unanswered: undefined as string | undefined,
     /** What a look at the marks throws. */
     lookFails: undefined as Error | undefined,
@@ -97,7 +99,7 @@ function bench(...states: GridState[]) {
     logger: new BurstLogger(log, clock.elapsed),
     watch: {
       now: async () => clock.now(),
-      recent: async () => clock.now(),
+      recent: async () => clock.now() - world.lateMs,
       get estimate() {
         return clock.now()
       },
@@ -253,5 +255,16 @@ test("a report of several grids has the watermark of the process's own", async (
   const own = stateOf(gridOf(1))
   const { nameDrain, close } = bench(own, stateOf(gridOf(2, 600)))
   assert.equal((await nameDrain.drain()).watermark, own.watermark + 1)
+  await close()
+})
+
+test('no watermark falls by a reading of the clock whose answer came late', async () => {
+  const { world, nameDrain, close } = bench(stateOf(gridOf(1)))
+  world.lateMs = 3_600_000
+  await nameDrain.drain(STEADY)
+  assert.deepEqual(
+    world.raises.map(({ from, to }) => to - from),
+    [1],
+  )
   await close()
 })

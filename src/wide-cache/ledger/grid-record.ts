@@ -18,7 +18,7 @@ export class WatermarkMoved extends Error {
 
 /**
  * A move of the watermark, done only if it still has the value that was read. It falls only if that
- * value is ahead of the database's clock.
+ * value is far ahead of the database's clock.
  */
 export interface Raise {
   readonly grid: Grid
