@@ -3,8 +3,9 @@
  * any try may have been carried out.
  */
 import { type DatabaseErrorCategory, DatabaseError } from '../database/database.js'
-import { sleep, type Timer } from '../support/clock.js'
+import { sleep } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
+import { answerWithin } from '../support/within.js'
 
 /** Time for which a database that does not answer is waited for and retried. */
 const ANSWER_MS = 10_000
@@ -36,26 +37,17 @@ export function mayBeDone(error: unknown): error is DatabaseError {
 }
 
 /**
- * Resolves with the result of `work`, but waits {@link ANSWER_MS} at most. Work that takes longer
- * goes on, and its outcome makes no difference.
+ * Resolves with the result of `work`, but waits {@link ANSWER_MS} at most, as {@link answerWithin}.
  *
  * @throws what `timedOut` returns if it takes longer; by default a DatabaseError of category
  * `unreachable`
  */
-export async function answered<T>(
-  environment: Environment,
+export function answered<T>(
+  { clock }: Environment,
   work: () => Promise<T>,
   timedOut: () => unknown = silent,
 ): Promise<T> {
-  let timer: Timer | undefined
-  const silence = new Promise<never>((_, reject) => {
-    timer = environment.clock.after(ANSWER_MS, () => reject(timedOut()))
-  })
-  try {
-    return await Promise.race([work(), silence])
-  } finally {
-    timer?.cancel()
-  }
+  return answerWithin(clock, ANSWER_MS, work, timedOut)
 }
 
 /**

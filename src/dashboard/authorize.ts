@@ -8,7 +8,7 @@ import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import { describe } from '../visitors/guard.js'
 import type { Authorize } from './options.js'
-import { answerWithin, TimedOutError } from '../support/shared.js'
+import { answerWithin, TimedOutError } from '../support/within.js'
 
 /**
  * `figures`: all but the operation. `not set up`: there is no `authorize`, and the request does not

@@ -1,5 +1,5 @@
 import type { Clock } from '../support/clock.js'
-import { answerWithin } from '../support/shared.js'
+import { answerWithin } from '../support/within.js'
 
 /** Longest wait for figures when metrics are read. Prometheus waits ten seconds for a page. */
 const PATIENCE_MS = 3_000

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ManualClock, flushPromises } from './manual-clock.fixture.js'
-import { answerWithin, shared } from './shared.js'
+import { shared } from './shared.js'
 
 test('calls share one answer while it is fetched, and for its time', async () => {
   const clock = new ManualClock(0)
@@ -97,18 +97,4 @@ test('a failure is not kept', async () => {
   await assert.rejects(ask(), /away/)
   fails = false
   assert.equal(await ask(), 'there')
-})
-
-test('work that takes too long rejects, and its timer does not stay', async () => {
-  const clock = new ManualClock(0)
-  const late = answerWithin(clock, 1_000, () => new Promise(() => undefined))
-  const rejected = assert.rejects(late, {
-    name: 'TimedOutError',
-    message: 'no answer within 1 s',
-  })
-  await clock.advance(1_000)
-  await rejected
-  assert.equal(await answerWithin(clock, 1_000, async () => 7), 7)
-  await flushPromises()
-  assert.equal(clock.pending, 0)
 })

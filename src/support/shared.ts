@@ -1,24 +1,5 @@
 import type { Clock } from './clock.js'
 
-/** The value of `work`. Rejects if there is none after `ms`; the work goes on unattended. */
-export function answerWithin<T>(clock: Clock, ms: number, work: () => Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = clock.after(ms, () => reject(new TimedOutError(ms)))
-    work()
-      .then(resolve, reject)
-      .finally(() => timer.cancel())
-  })
-}
-
-/** No answer came in time. */
-export class TimedOutError extends Error {
-  override readonly name = 'TimedOutError'
-
-  constructor(ms: number) {
-    super(`no answer within ${ms / 1000} s`)
-  }
-}
-
 /** A question that callers share. */
 export interface Shared<T> {
   /** Returns the answer. All callers that share it get the same promise. */

@@ -3,6 +3,7 @@ import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
 import { type Clock, timeLimit } from '../support/clock.js'
+import { within } from '../support/within.js'
 import type { Environment } from '../support/environment.js'
 import { added } from '../support/added.js'
 import { CachedReads } from './cached-reads.js'
@@ -164,9 +165,6 @@ export class Engine<Row> {
   async #retireGrid(): Promise<void> {
     const { record, clock } = this.#parts
     if (this.cache.scope !== 'private' || !record.grid) return
-    const retired = record.retire(this.database).catch(() => undefined)
-    const limit = timeLimit(clock, RETIRE_MS)
-    await Promise.race([retired, limit.over])
-    limit.cancel()
+    await within(RETIRE_MS, record.retire(this.database), clock)
   }
 }

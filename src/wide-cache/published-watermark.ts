@@ -1,5 +1,6 @@
 import { type Cache, MAX_TTL_SECONDS } from '../cache/cache.js'
-import { type Clock, timeLimit } from '../support/clock.js'
+import type { Clock } from '../support/clock.js'
+import { within } from '../support/within.js'
 import type { Grid } from './grid.js'
 import type { GridSettings } from './grid-options.js'
 import { keepsLease, LEASE_MS } from './ledger/grid-record.js'
@@ -106,9 +107,7 @@ export class PublishedWatermark {
   /** Reads the watermark anew. If no answer comes within `patienceMs`, the last one serves. */
   async refresh(grid: Grid, patienceMs: number): Promise<void> {
     const reading = this.#read(grid).then((read) => void (this.#known = read?.watermark))
-    const limit = timeLimit(this.#clock, patienceMs)
-    await Promise.race([reading, limit.over])
-    limit.cancel()
+    await within(patienceMs, reading, this.#clock)
   }
 
   async #put(cache: Cache, grid: Grid, text: string): Promise<void> {

@@ -2,6 +2,7 @@ import { appendOrAdd } from '../../cache/append-or-add.js'
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
 import { sleep } from '../../support/clock.js'
+import { within } from '../../support/within.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { Grid } from '../grid.js'
@@ -110,10 +111,7 @@ export class Placer {
     const { environment, database, record, sameCache } = this.#parts
     const { clock } = environment
     if (!record.grid) {
-      await Promise.race([
-        database.migrate().catch(() => undefined),
-        sleep(clock, Math.max(0, deadline - clock.elapsed())),
-      ])
+      await within(Math.max(0, deadline - clock.elapsed()), database.migrate(), clock)
     } else if (this.#isIdle && !this.#asksNoMore) {
       this.#asking ??= this.#ask()
       await this.#asking
@@ -167,7 +165,7 @@ export class Placer {
       }
     }
     const stopped = new Promise<void>((resolve) => (this.#stopAsking = resolve))
-    await Promise.race([told(), sleep(clock, ASK_MS), stopped])
+    await within(ASK_MS, Promise.race([told(), stopped]), clock)
     this.#asking = undefined
   }
 
