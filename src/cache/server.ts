@@ -1,24 +1,6 @@
 import { systemClock } from '../support/clock.js'
-import { CacheError, type CacheErrorCode } from './cache.js'
-
-/** One connection to a cache server, with the requests in flight on it. */
-export interface ServerLink {
-  readonly requestsInFlight: number
-  readonly bytesInFlight: number
-  /** Ends the link: requests in flight reject with `error`. `down`: the server counts as down. */
-  end(error: CacheError, down: boolean): void
-}
-
-/** Owner of a link, which is told when it works and when it ends. */
-export interface LinkOwner {
-  /** The first reply has come. */
-  answered(): void
-  /**
-   * The link cannot be used any more. `down`: neither can the server for now. Called before the
-   * requests in flight reject.
-   */
-  ended(down: boolean): void
-}
+import type { CacheError, CacheErrorCode } from './cache.js'
+import { type LinkOwner, type NamedServer, serverError, type ServerLink } from './in-flight.js'
 
 /**
  * One cache server, which may go down and come back. A request waits for its answer no longer than
@@ -28,8 +10,7 @@ export interface LinkOwner {
  * counts as up again. The requests that wait are bounded in number and in bytes.
  */
 export class CacheServer<L extends ServerLink> {
-  readonly name: string
-  readonly #kind: string
+  readonly #server: NamedServer
   /** Shortest time between two probes: what one may take must be over before the next. */
   readonly #probeMs: number
   readonly #connect: (owner: LinkOwner) => L
@@ -39,17 +20,14 @@ export class CacheServer<L extends ServerLink> {
   #askAgainAt = 0
   #closed = false
 
-  /** @param kind of server, for messages: `memcached` */
-  constructor(parts: {
-    kind: string
-    name: string
-    timeoutMs: number
-    connect: (owner: LinkOwner) => L
-  }) {
-    this.#kind = parts.kind
-    this.name = parts.name
-    this.#probeMs = Math.max(PROBE_MS, 2 * parts.timeoutMs)
-    this.#connect = parts.connect
+  constructor(server: NamedServer, connect: (owner: LinkOwner) => L) {
+    this.#server = server
+    this.#probeMs = Math.max(PROBE_MS, 2 * server.timeoutMs)
+    this.#connect = connect
+  }
+
+  get name(): string {
+    return this.#server.name
   }
 
   /**
@@ -89,10 +67,7 @@ export class CacheServer<L extends ServerLink> {
 
   close(): void {
     this.#closed = true
-    this.#link?.end(
-      this.#error('CACHE_CLOSED', 'did not answer before the cache was closed'),
-      false,
-    )
+    this.#link?.close()
   }
 
   #open(): L {
@@ -108,9 +83,7 @@ export class CacheServer<L extends ServerLink> {
   }
 
   #error(code: CacheErrorCode, what: string): CacheError {
-    return new CacheError(code, `wide-cache: ${this.#kind} ${this.name} ${what}`, {
-      server: this.name,
-    })
+    return serverError(this.#server, code, what)
   }
 }
 
@@ -125,8 +98,3 @@ const MAX_REQUESTS_IN_FLIGHT = 8192
 
 /** Their bytes; a single request may be larger. */
 const MAX_BYTES_IN_FLIGHT = 32 * 1024 * 1024
-
-/** Advice at the end of an error message. */
-export const CHECK_ADDRESS = 'check its address, the firewall, and that it is running'
-export const CHECK_RESTART = 'look whether it was restarted'
-export const CHECK_SERVER = 'check the server and the network, or raise timeoutMs'

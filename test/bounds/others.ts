@@ -4,7 +4,6 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'buckets/encoding.ts HASHES',
     'cache/memcached/link.ts NO_OPAQUE',
     'cache/memcached/ring.ts WEIGHT',
-    'cache/memcached/stats.ts OK',
     'cache/memory.ts',
     'cache/redis/client.ts',
     'counters/number-in-cache.ts MAX_CACHE_DELTA',

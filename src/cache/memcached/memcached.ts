@@ -1,11 +1,11 @@
-import type { Response } from 'memjs'
 import { given, integer, onlyKnown } from '../../support/options.js'
-import { type Cache, CacheError } from '../cache.js'
+import type { Cache, CacheError } from '../cache.js'
 import { checkIncrement, checkKey, checkTtl, checkValue, safeSum } from '../checks.js'
 import { getMany } from '../get-many.js'
-import { CacheServer, type LinkOwner } from '../server.js'
+import type { LinkOwner } from '../in-flight.js'
+import { CacheServer } from '../server.js'
 import { type MemcachedAddress, memcachedAddresses } from './addresses.js'
-import { Link } from './link.js'
+import { MemcachedLink, OK, refusal } from './link.js'
 import { Ring } from './ring.js'
 
 /** Options of {@link memcached}. */
@@ -43,7 +43,7 @@ export function openMemcached(
   return new Memcached(addresses, integer('timeoutMs', timeoutMs, 10, 60_000, 'milliseconds'))
 }
 
-type MemcachedServer = CacheServer<Link>
+type MemcachedServer = CacheServer<MemcachedLink>
 
 class Memcached implements Cache {
   readonly scope = 'shared'
@@ -56,8 +56,8 @@ class Memcached implements Cache {
     this.#servers = new Map(
       addresses.map((address) => {
         const { name } = address
-        const connect = (owner: LinkOwner): Link => new Link(address, timeoutMs, owner)
-        return [name, new CacheServer({ kind: 'memcached', name, timeoutMs, connect })]
+        const connect = (owner: LinkOwner) => new MemcachedLink(address, timeoutMs, owner)
+        return [name, new CacheServer({ kind: 'memcached', name, timeoutMs }, connect)]
       }),
     )
     this.#ring = new Ring([...this.#servers.keys()])
@@ -105,7 +105,7 @@ class Memcached implements Cache {
     const response = await server.link(0).send(DELETE, key, '', '')
     if (response.header.status === OK) return true
     if (response.header.status === NOT_FOUND) return false
-    throw refusal(server, response)
+    throw refusal(server.name, response)
   }
 
   async increment(
@@ -128,7 +128,7 @@ class Memcached implements Cache {
       if (response.header.status === NOT_FOUND) return undefined
       // Another client planted its initial number a moment earlier; nothing has been added yet.
       const raced = response.header.status === NOT_STORED && tries < INCREMENT_TRIES
-      if (!raced) throw refusal(server, response)
+      if (!raced) throw refusal(server.name, response)
     }
   }
 
@@ -146,7 +146,7 @@ class Memcached implements Cache {
     const response = await server.link(0).send(GET, key, '', '')
     if (response.header.status === OK) return response.val
     if (response.header.status === NOT_FOUND) return undefined
-    throw refusal(server, response)
+    throw refusal(server.name, response)
   }
 
   async #store(opcode: number, key: string, extras: Buffer | '', value: Buffer): Promise<boolean> {
@@ -156,7 +156,7 @@ class Memcached implements Cache {
     const response = await server.link(value.length).send(opcode, key, extras, value)
     if (response.header.status === OK) return true
     if (NOT_STORED_STATUSES.has(response.header.status)) return false
-    throw refusal(server, response)
+    throw refusal(server.name, response)
   }
 }
 
@@ -170,7 +170,6 @@ const DELETE = 0x04
 const INCREMENT = 0x05
 const APPEND = 0x0e
 
-const OK = 0x00
 const NOT_FOUND = 0x01
 const EXISTS = 0x02
 const TOO_LARGE = 0x03
@@ -192,15 +191,4 @@ function storeExtras(ttlSeconds: number): Buffer {
   const extras = Buffer.alloc(8)
   extras.writeUInt32BE(ttlSeconds, 4)
   return extras
-}
-
-/** An answer that is an error. Its text is the server's own, never a value. */
-function refusal(server: MemcachedServer, response: Response): CacheError {
-  const status = `0x${response.header.status.toString(16).padStart(2, '0')}`
-  const text = response.val.toString('latin1', 0, 80).replace(/[^\x20-\x7e]/g, '?')
-  return new CacheError(
-    'CACHE_REFUSED',
-    `wide-cache: memcached ${server.name} refused the request (status ${status}: ${text})`,
-    { server: server.name },
-  )
 }

@@ -3,7 +3,8 @@ declare module 'memjs' {
   import type { Socket } from 'node:net'
 
   interface Response {
-    readonly header: { readonly status: number; readonly opaque: number }
+    readonly header: { readonly status: number; readonly totalBodyLength: number }
+    readonly key: Buffer
     /** A view of the bytes received; nobody writes to them afterwards. */
     readonly val: Buffer
   }
@@ -28,9 +29,10 @@ declare module 'memjs' {
     _socket?: Socket | undefined
     /** Bytes of a reply that is not complete yet. */
     responseBuffer: Buffer
-    /** Connects, logs in, and hands over the socket. */
+    /** Connects, logs in, and hands over the socket: at once if it has done so before. */
     sock(sasl: false, ready: (socket: Socket) => void): void
-    onResponse(opaque: number, callback: (response: Response) => void): void
+    /** Keeps a callback for one reply; one that is `quiet` until a reply has no body. */
+    onResponse(opaque: number, callback: ((response: Response) => void) & { quiet?: boolean }): void
     onError(opaque: number, callback: (error: unknown) => void): void
     /** Destroys the socket and calls every `onError` callback once. */
     error(error: unknown): void

@@ -24,6 +24,23 @@ export interface RedisCommands {
     script: string,
     options: { keys: string[]; arguments: (string | Buffer)[] },
   ): Promise<unknown>
+  /** Not the one of a cluster's client. */
+  sendCommand(words: readonly string[]): Promise<unknown>
+}
+
+/** A client of the package `redis`, and what may be done with it. */
+export interface RedisConnection {
+  readonly commands: RedisCommands
+  /** Resolves when the client is connected; `undefined`: its owner connects it. */
+  readonly connected?: Promise<unknown>
+  /** Whether there are several servers behind it: then one may be silent and others not. */
+  readonly isCluster: boolean
+  /** Requests that the client has neither answered nor given up, even if no caller waits. */
+  readonly kept: { requests: number; bytes: number }
+  /** Sets whether it keeps the process alive; the site's own client stays as it is. */
+  keepAlive(keeps: boolean): void
+  /** Ends the connection, if it is the adapter's own. */
+  discard(): void
 }
 
 /** Options of one command, in the words of the package. */
@@ -51,9 +68,9 @@ interface ConfigurableClient {
 interface OwnClient extends RedisClient {
   on(event: 'error', listener: (error: Error) => void): unknown
   connect(): Promise<unknown>
-  sendCommand(words: readonly string[]): Promise<unknown>
   ref(): void
   unref(): void
+  destroy(): void
 }
 
 const ALLOWED =
@@ -75,13 +92,13 @@ const COMMAND_OPTIONS: CommandOptions = {
 const NO_TIMEOUT = 0
 
 /** Returns the client's commands with replies as Buffers and without time limits of its own. */
-export function commandsOf(client: RedisClient): RedisCommands {
+function commandsOf(client: RedisClient): RedisCommands {
   // The package's own types, which are generic in each command's replies, are not known here.
   return (client as ConfigurableClient).withCommandOptions(COMMAND_OPTIONS)
 }
 
 /** Whether it is a client of a cluster: then one silent node says nothing of the others. */
-export function isClusterClient(client: object): boolean {
+function isClusterClient(client: object): boolean {
   return has(client, 'nodeClient')
 }
 
@@ -110,13 +127,26 @@ export function checkClient(client: unknown): asserts client is RedisClient {
   }
 }
 
+/** The connection of the site's own client. */
+export function connectionOf(client: RedisClient): RedisConnection {
+  return {
+    commands: commandsOf(client),
+    isCluster: isClusterClient(client),
+    kept: { requests: 0, bytes: 0 },
+    keepAlive: () => undefined,
+    discard: () => undefined,
+  }
+}
+
 /**
- * Makes a client of one connection, which is not yet connected and never connects a second time,
- * and what ends it at any moment.
+ * Connects to a server. The client never connects a second time.
  *
  * @throws Error if the package is not installed
  */
-export function newClient(address: RedisAddress): { client: OwnClient; discard(): void } {
+export function newConnection(
+  address: RedisAddress,
+  onError: (error: unknown) => void,
+): RedisConnection {
   const { socket, username, password, database } = address
   const discarded = new AbortController()
   const { signal } = discarded
@@ -130,20 +160,25 @@ export function newClient(address: RedisAddress): { client: OwnClient; discard()
     maintNotifications: 'disabled',
     RESP: 2,
   })
-  const discard = (): void => {
-    try {
-      client.destroy()
-    } catch {
-      // Version 5.0 throws where the connection has broken already.
-    }
-    // destroy() leaves a socket that is only about to be connected.
-    discarded.abort()
+  client.on('error', onError)
+  return {
+    ...connectionOf(client),
+    connected: client.connect(),
+    keepAlive: (keeps) => (keeps ? client.ref() : client.unref()),
+    discard: () => {
+      try {
+        client.destroy()
+      } catch {
+        // Version 5.0 throws where the connection has broken already.
+      }
+      // destroy() leaves a socket that is only about to be connected.
+      discarded.abort()
+    },
   }
-  return { client, discard }
 }
 
 interface RedisPackage {
-  createClient(options: object): OwnClient & { destroy(): void }
+  createClient(options: object): OwnClient
 }
 
 let loaded: RedisPackage | undefined

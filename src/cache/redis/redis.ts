@@ -6,14 +6,14 @@ import { CacheServer } from '../server.js'
 import { type RedisAddress, redisAddress } from './address.js'
 import {
   checkClient,
-  commandsOf,
-  isClusterClient,
+  connectionOf,
   loadPackage,
-  newClient,
+  newConnection,
   type RedisClient,
   type RedisCommands,
+  type RedisConnection,
 } from './client.js'
-import { type RedisConnection, RedisLink, RedisRefusal } from './link.js'
+import { RedisLink, RedisRefusal } from './link.js'
 
 /** Options of {@link redis}. */
 export interface RedisOptions {
@@ -55,16 +55,8 @@ export function redis(server: string | RedisClientOptions, options: RedisOptions
   onlyKnown('redis', server, ['client', 'timeoutMs'])
   const { client, timeoutMs } = given(server)
   checkClient(client)
-  const isCluster = isClusterClient(client)
-  const commands = commandsOf(client)
-  const connection = {
-    commands,
-    isCluster,
-    kept: { requests: 0, bytes: 0 },
-    keepAlive: () => undefined,
-    discard: () => undefined,
-  }
-  const name = isCluster ? 'cluster' : 'client'
+  const connection = connectionOf(client)
+  const name = connection.isCluster ? 'cluster' : 'client'
   return new Redis(name, checkedTimeout(timeoutMs), () => connection)
 }
 
@@ -73,19 +65,7 @@ export function openRedis(address: RedisAddress, options: RedisOptions): Cache {
   onlyKnown('redis', options, ['timeoutMs'])
   const timeoutMs = checkedTimeout(given(options).timeoutMs)
   loadPackage()
-  return new Redis(address.name, timeoutMs, (onError) => {
-    const { client, discard } = newClient(address)
-    client.on('error', onError)
-    const connected = client.connect()
-    return {
-      commands: commandsOf(client),
-      connected,
-      isCluster: false,
-      kept: { requests: 0, bytes: 0 },
-      keepAlive: (keeps) => (keeps ? client.ref() : client.unref()),
-      discard,
-    }
-  })
+  return new Redis(address.name, timeoutMs, (onError) => newConnection(address, onError))
 }
 
 function checkedTimeout(timeoutMs = 500): number {
@@ -101,12 +81,8 @@ class Redis implements Cache {
   readonly #server: CacheServer<RedisLink>
 
   constructor(name: string, timeoutMs: number, open: Open) {
-    this.#server = new CacheServer({
-      kind: 'Redis',
-      name,
-      timeoutMs,
-      connect: (owner) => new RedisLink({ name, timeoutMs, owner, open }),
-    })
+    const server = { kind: 'Redis', name, timeoutMs }
+    this.#server = new CacheServer(server, (owner) => new RedisLink({ server, owner, open }))
   }
 
   async get(key: string): Promise<Buffer | undefined> {
