@@ -3,21 +3,15 @@ import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
 import { PassThrough } from 'node:stream'
 import { keptLog } from '../support/kept-log.fixture.js'
-import {
-  type CollectOptions,
-  commandOf,
-  FLAGS,
-  logFormatOf,
-  OWN_FLAGS,
-  UsageError,
-} from './arguments.js'
+import { commandOf, FLAGS, logFormatOf, type OptionsOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
 import { removeOneValue } from './remove-value.js'
 import { USAGE } from './usage.js'
 
-const NOTHING: CollectOptions = {
+const NOTHING: OptionsOf<'collect'> = {
   database: undefined,
+  cache: undefined,
   name: undefined,
   width: undefined,
   layerSeconds: undefined,
@@ -25,6 +19,8 @@ const NOTHING: CollectOptions = {
   cellTtlSeconds: undefined,
   retentionHours: undefined,
   collect: undefined,
+  listen: undefined,
+  module: undefined,
 }
 
 test('help and version win over everything else that is asked for', () => {
@@ -51,8 +47,9 @@ function sectionOf(command: string): string {
 
 test('the help and the docs name every command and every flag, and no others', () => {
   const shared = ['--database', '--log', '--help', '--version']
+  const own = Object.values(FLAGS).flatMap((flags) => Object.keys(flags))
   const helped = flagsIn(USAGE)
-  for (const flag of new Set([...OWN_FLAGS.map((flag) => `--${flag}`), ...shared])) {
+  for (const flag of new Set([...own.map((flag) => `--${flag}`), ...shared])) {
     assert(helped.delete(flag), `the help names ${flag}`)
   }
   assert.deepEqual([...helped], [])
@@ -64,25 +61,29 @@ test('the help and the docs name every command and every flag, and no others', (
     assert.match(DOCS, new RegExp(`^\\| \\[\`${command}\`\\]\\(#${command}\\) \\| `, 'm'))
     const [rows, named] = [sectionOf(command).match(/^\| `--.*$/gm) ?? [], new Set<string>()]
     for (const row of rows) for (const flag of flagsIn(row.split(' | ')[0]!)) named.add(flag)
-    assert.deepEqual([...named].sort(), flags.map((flag) => `--${flag}`).sort(), command)
+    assert.deepEqual(
+      [...named].sort(),
+      Object.keys(flags)
+        .map((flag) => `--${flag}`)
+        .sort(),
+      command,
+    )
   }
 })
 
 test('migrate takes a database, or leaves it to the environment', () => {
-  assert.deepEqual(commandOf(['migrate']), { command: 'migrate', database: undefined })
+  assert.deepEqual(commandOf(['migrate']), {
+    command: 'migrate',
+    options: { database: undefined },
+  })
   assert.deepEqual(commandOf(['--database', 'sqlite:./a.db', 'migrate']), {
     command: 'migrate',
-    database: 'sqlite:./a.db',
+    options: { database: 'sqlite:./a.db' },
   })
 })
 
 test('a flag of collect that is not given is an option not given', () => {
-  assert.deepEqual(commandOf(['collect']), {
-    command: 'collect',
-    cache: undefined,
-    listen: undefined,
-    options: NOTHING,
-  })
+  assert.deepEqual(commandOf(['collect']), { command: 'collect', options: NOTHING })
 })
 
 test('each flag of collect becomes its option, numbers as numbers', () => {
@@ -101,9 +102,10 @@ test('each flag of collect becomes its option, numbers as numbers', () => {
   const args = Object.entries(flags).flatMap(([flag, value]) => [`--${flag}`, value])
   assert.deepEqual(commandOf(['collect', ...args]), {
     command: 'collect',
-    cache: 'h:11211',
-    listen: '127.0.0.1:9464',
     options: {
+      ...NOTHING,
+      cache: 'h:11211',
+      listen: '127.0.0.1:9464',
       database: 'mysql://u@h/d',
       name: 'threads',
       width: 4,
@@ -127,22 +129,16 @@ test('certificate takes a day, or none', () => {
 
 test('collect takes a module, and with it when to collect', () => {
   assert.deepEqual(commandOf(['collect', '--module', './clicks.js', '--log', 'json']), {
-    command: 'collect-module',
-    module: './clicks.js',
-    collect: undefined,
-    listen: undefined,
+    command: 'collect',
+    options: { ...NOTHING, module: './clicks.js' },
   })
   assert.deepEqual(commandOf(['collect', '--module', 'a', '--collect', '* * * * * *']), {
-    command: 'collect-module',
-    module: 'a',
-    collect: '* * * * * *',
-    listen: undefined,
+    command: 'collect',
+    options: { ...NOTHING, module: 'a', collect: '* * * * * *' },
   })
   assert.deepEqual(commandOf(['collect', '--module', 'a', '--listen', '9464']), {
-    command: 'collect-module',
-    module: 'a',
-    collect: undefined,
-    listen: '9464',
+    command: 'collect',
+    options: { ...NOTHING, module: 'a', listen: '9464' },
   })
 })
 
@@ -266,10 +262,7 @@ describe('collect refuses wrong options before it opens anything:', () => {
       const log = keptLog()
       const asked = commandOf(['collect', '--cache', 'memcached://127.0.0.1:1', ...args])
       assert(asked.command === 'collect')
-      await assertRefused(
-        collect(asked.cache, asked.options, log, AbortSignal.abort(), asked.listen),
-        message,
-      )
+      await assertRefused(collect(asked.options, log, AbortSignal.abort()), message)
       assert.deepEqual(log.lines, [])
     })
   }

@@ -31,8 +31,8 @@ test('collect asks an absent database again, and then waits for the name to be u
   t.after(() => stop.abort())
   const asked = commandOf(['collect', '--collect', '* * * * * *', '--name', 'unused'])
   assert(asked.command === 'collect')
-  const options = { ...asked.options, database }
-  const collecting = collect(await sharedMemcached(), options, log, stop.signal)
+  const options = { ...asked.options, cache: await sharedMemcached(), database }
+  const collecting = collect(options, log, stop.signal)
   await eventually('a line about the database', () => log.lines.length > 0)
   assert.match(
     log.lines[0]!,

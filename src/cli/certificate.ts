@@ -5,7 +5,7 @@ import { recountsLine } from '../activity/certificate-line.js'
 import { dayNumber } from '../activity/ranges.js'
 import type { Logger } from '../support/logger.js'
 import { activityNamed, withActivities } from './activities.js'
-import type { CertificateOptions } from './arguments.js'
+import type { OptionsOf } from './arguments.js'
 
 /**
  * Resolves with whether the day balances.
@@ -13,7 +13,7 @@ import type { CertificateOptions } from './arguments.js'
  * @throws RangeError, UsageError for a day or flags that are wrong; what the database throws
  */
 export async function printCertificate(
-  options: CertificateOptions,
+  options: OptionsOf<'certificate'>,
   logger: Logger,
   out: Writable,
 ): Promise<boolean> {

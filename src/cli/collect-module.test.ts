@@ -10,6 +10,7 @@ import { eventually } from '../support/eventually.fixture.js'
 import { UsageError } from './arguments.js'
 import { collectModule } from './collect-module.js'
 
+const NO_FLAGS = { collect: undefined, listen: undefined }
 const folder = temporaryFolder('module')
 after(() => removeFolder(folder))
 const INDEX = fileURLToPath(new URL('../index.ts', import.meta.url))
@@ -53,7 +54,7 @@ test('all that a file exports is collected, each once, and closed at the end', a
   )
   const log = keptLog()
   const stop = new AbortController()
-  const collecting = collectModule(file, '* * * * * *', log, stop.signal)
+  const collecting = collectModule(file, { ...NO_FLAGS, collect: '* * * * * *' }, log, stop.signal)
   const database = sqlite(join(folder, 'site.mjs.db'))
   const has = async (sql: string): Promise<boolean> =>
     (await database.query(sql).catch(() => ({ rows: [] }))).rows.length === 1
@@ -75,7 +76,7 @@ test('a CommonJS file may export an object of them', async () => {
   const file = written('all.mjs', 'export default { clicks: createActivity(grid), n: 1 }')
   const log = keptLog()
   const stop = new AbortController()
-  const collecting = collectModule(file, undefined, log, stop.signal)
+  const collecting = collectModule(file, NO_FLAGS, log, stop.signal)
   await eventually('it collects', () => log.lines.length > 0)
   stop.abort()
   await collecting
@@ -85,7 +86,7 @@ test('a CommonJS file may export an object of them', async () => {
 test('a file that never ends loading does not keep the command from ending', async () => {
   const file = written('waits.mjs', 'await new Promise(() => {})')
   const stop = new AbortController()
-  const collecting = collectModule(file, undefined, keptLog(), stop.signal)
+  const collecting = collectModule(file, NO_FLAGS, keptLog(), stop.signal)
   stop.abort()
   await collecting
 })
@@ -114,7 +115,12 @@ describe('a file that cannot be collected is refused, and what it exports is clo
   for (const [name, file, message, line] of cases) {
     test(name, async () => {
       await assert.rejects(
-        collectModule(file(), line, keptLog(), new AbortController().signal),
+        collectModule(
+          file(),
+          { ...NO_FLAGS, collect: line },
+          keptLog(),
+          new AbortController().signal,
+        ),
         (error) => {
           assert(
             error instanceof UsageError ||

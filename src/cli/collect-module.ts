@@ -9,25 +9,24 @@ import { keptAlive, systemEnvironment } from '../support/environment.js'
 import { messageOf } from '../support/errors.js'
 import { type Collectable, collectableOf } from '../wide-cache/commands.js'
 import { collectPeriodSeconds } from '../wide-cache/grid-options.js'
-import { UsageError } from './arguments.js'
+import { type OptionsOf, UsageError } from './arguments.js'
 import { type Address, addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
 import { servedBy } from './served.js'
 
 /**
- * Collects until `stop` is aborted, listens at `where` meanwhile, and then closes what it has
- * collected. What the file has opened besides stays open.
+ * Collects until `stop` is aborted, listens where `listen` says meanwhile, and then closes what it
+ * has collected. What the file has opened besides stays open.
  *
  * @throws UsageError, TypeError, RangeError
  */
 export async function collectModule(
   file: string,
-  line: string | undefined,
+  { collect: line, listen }: Pick<OptionsOf<'collect'>, 'collect' | 'listen'>,
   log: CommandLog,
   stop: AbortSignal,
-  where?: string,
 ): Promise<void> {
-  const address = where === undefined ? undefined : addressOf(where)
+  const address = listen === undefined ? undefined : addressOf(listen)
   if (line !== undefined) collectPeriodSeconds(line)
   const path = resolve(file)
   if (!existsSync(path)) throw new UsageError('--module: there is no such file')

@@ -19,7 +19,7 @@ import { BurstLogger } from '../support/logger.js'
 import { identifier } from '../support/options.js'
 import { type Collectable, collectableOf } from '../wide-cache/commands.js'
 import { type SharedName, sharedNames } from '../wide-cache/ledger/name-settings.js'
-import { type CollectOptions, UsageError } from './arguments.js'
+import { type OptionsOf, UsageError } from './arguments.js'
 import { DOCTOR_KIND } from './doctor/whole-way.js'
 import { addressOf, listenWhile } from './listen.js'
 import type { CommandLog } from './log.js'
@@ -35,6 +35,8 @@ const LOOK_AGAIN_EVERY_MS = 10_000
 /** Tables that each collecting run writes. */
 const WRITTEN = ['wide_cache_writers', 'wide_cache_ranges', 'wide_cache_grids']
 
+type CollectOptions = Omit<OptionsOf<'collect'>, 'cache' | 'listen' | 'module'>
+
 /** The collector of a name, and the settings that it was started for. */
 interface Running {
   readonly shared: SharedName
@@ -42,22 +44,20 @@ interface Running {
 }
 
 /**
- * Collects until `stop` is aborted, and listens at `where`. @throws errors that do not pass by
- * themselves: wrong options, a missing right.
+ * Collects until `stop` is aborted, and listens where `listen` says. @throws errors that do not
+ * pass by themselves: wrong options, a missing right.
  */
 export async function collect(
-  cacheUrl: string | undefined,
-  options: CollectOptions,
+  { cache: servers, listen, module: _module, ...options }: OptionsOf<'collect'>,
   logger: CommandLog,
   stop: AbortSignal,
-  where?: string,
 ): Promise<void> {
   // Of all flags, before anything is opened.
   const { name, ...others } = options
   activitySettings({ ...others, logger })
   if (name !== undefined) identifier('name', name)
-  const address = where === undefined ? undefined : addressOf(where)
-  const { cache } = openCache(cacheUrl)
+  const address = listen === undefined ? undefined : addressOf(listen)
+  const { cache } = openCache(servers)
   try {
     if (cache.scope === 'private') {
       throw new UsageError(

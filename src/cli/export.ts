@@ -14,10 +14,12 @@ import { oneOf } from '../support/options.js'
 import type { Period, PeriodRange } from '../support/periods.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { activityNamed, dimensionNamed, withActivities } from './activities.js'
-import { type ExportOptions, UsageError } from './arguments.js'
+import { type OptionsOf, UsageError } from './arguments.js'
 
 /** Hours or days that are read by one statement. */
 const PERIODS_A_READ = 1_000
+
+type ExportOptions = OptionsOf<'export'>
 
 /** A row to export, by the names of its columns. All have those of the first one. */
 type Row = Readonly<Record<string, string | number | null>>

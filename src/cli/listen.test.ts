@@ -170,8 +170,7 @@ test('collect --listen tells how what it collects is', async () => {
   const stop = new AbortController()
   const asked = commandOf(['collect', '--collect', '* * * * * *', '--listen', '0', '--name', name])
   assert(asked.command === 'collect')
-  const options = { ...asked.options, database }
-  const collecting = collect(cache, options, log, stop.signal, asked.listen)
+  const collecting = collect({ ...asked.options, cache, database }, log, stop.signal)
   const port = await eventually('it listens', () => portOf(log))
   await eventually('it is ready', async () => (await ask(port, '/readyz')).status === 200)
   const page = await eventually('it has figures', async () => {
@@ -197,8 +196,9 @@ test('collect --listen says that the database does not answer', async () => {
   const asked = commandOf(['collect', '--listen', '0'])
   assert(asked.command === 'collect')
   const log = keptLog()
-  const options = { ...asked.options, database: `mysql://root@127.0.0.1:${await freePort()}/none` }
-  const collecting = collect(await sharedMemcached(), options, log, stop.signal, asked.listen)
+  const cache = await sharedMemcached()
+  const database = `mysql://root@127.0.0.1:${await freePort()}/none`
+  const collecting = collect({ ...asked.options, cache, database }, log, stop.signal)
   const port = await eventually('it listens', () => portOf(log))
   await eventually('it has asked', async () => {
     const { status, body } = await ask(port, '/readyz')

@@ -38,8 +38,8 @@ const print = (text: string): void => void process.stdout.write(text)
 try {
   const asked = commandOf(args)
   // Other users of the machine see the arguments of a process, and a URL may hold a password.
-  process.title = `wide-cache ${asked.command === 'collect-module' ? 'collect' : asked.command}`
-  leaves = asked.command === 'collect-module'
+  process.title = `wide-cache ${asked.command}`
+  leaves = asked.command === 'collect' && asked.options.module !== undefined
   process.exitCode = await run(asked, log)
 } catch (error) {
   const text = error instanceof Error ? error.message : String(error)
@@ -62,14 +62,15 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
       print(`${packageVersion()}\n`)
       return 0
     case 'migrate':
-      await migrate(asked.database)
+      await migrate(asked.options.database)
       return 0
-    case 'collect':
-      await collect(asked.cache, asked.options, log, signalled(), asked.listen)
+    case 'collect': {
+      const { module } = asked.options
+      await (module === undefined
+        ? collect(asked.options, log, signalled())
+        : collectModule(module, asked.options, log, signalled()))
       return 0
-    case 'collect-module':
-      await collectModule(asked.module, asked.collect, log, signalled(), asked.listen)
-      return 0
+    }
     case 'status':
       await status(asked.options, log, print, {
         stop: asked.options.watch ? signalled() : new AbortController().signal,

@@ -8,8 +8,10 @@ import { ExportQueue } from '../export-queue/export-queue.js'
 import { keptLog, type KeptLog } from '../support/kept-log.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
-import type { ParkedAction } from './arguments.js'
+import type { OptionsOf } from './arguments.js'
 import { parked } from './parked.js'
+
+type ParkedAction = OptionsOf<'parked'>['action']
 
 const folder = temporaryFolder('parked')
 after(() => removeFolder(folder))

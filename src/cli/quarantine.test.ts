@@ -11,8 +11,10 @@ import { BROWSER, serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import type { QuarantineAction } from './arguments.js'
+import type { OptionsOf } from './arguments.js'
 import { quarantine } from './quarantine.js'
+
+type QuarantineAction = OptionsOf<'quarantine'>['action']
 
 const folder = temporaryFolder('quarantine')
 after(() => removeFolder(folder))

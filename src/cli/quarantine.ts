@@ -1,137 +1,152 @@
 /** `wide-cache quarantine`: shows the frames that SQL has refused, retries them, or drops them. */
-import { unlocked } from '../connections/unlocked.js'
-import type { Database } from '../database/database.js'
-import { systemEnvironment } from '../support/environment.js'
+import { idText } from '../support/id-text.js'
 import { identifier } from '../support/options.js'
-import { printableJson } from '../support/printable.js'
+import { printable } from '../support/printable.js'
 import {
+  bytesOf,
   dropFrame,
   frameInQuarantine,
   framesInQuarantine,
   type QuarantinedFrame,
 } from '../wide-cache/ledger/quarantined-frames.js'
+import { RowsError } from '../wide-cache/ledger/rows.js'
 import { isAboutRows, reasonOf } from '../wide-cache/ledger/settle.js'
-import type { QuarantineOptions } from './arguments.js'
-import { refuseUnknownName, withTables } from './existing.js'
+import type { OptionsOf } from './arguments.js'
+import { withTables } from './existing.js'
 import type { CommandLog } from './log.js'
-import { listFrames, type Shown, showFrame } from './quarantine-show.js'
-import { kindOfFrame } from './row-kinds.js'
-import { counted } from './table.js'
+import { type FrameKind, kindOfFrame } from './row-kinds.js'
+import { SetAside } from './set-aside.js'
+import { counted, isoOf, table } from './table.js'
 
 /** Frames that are read at a time. */
 const FRAMES_A_READ = 1_000
-
-const PAST = { retry: 'retried', drop: 'dropped' } as const
-
-/** Result of one command for its frames. */
-interface Outcome {
-  frames: number
-  rows: number
-  /** Frames that stay, or are not there. */
-  readonly refused: { readonly id: number; readonly reason: string }[]
-}
+/** Rows of a frame that are shown. */
+const MAX_ROWS_SHOWN = 20
+/** Bytes shown of a frame that cannot be decoded. */
+const MAX_BYTES_SHOWN = 256
 
 /** Returns the exit status. @throws Error, DatabaseError */
 export async function quarantine(
-  { database: url, name, json, action }: QuarantineOptions,
+  { database: url, action, ...flags }: OptionsOf<'quarantine'>,
   log: CommandLog,
   print: (text: string) => void,
 ): Promise<number> {
-  if (name !== undefined) identifier('name', name)
-  const work = async (database: Database): Promise<number> => {
-    if (name !== undefined) await checkName(database, name)
-    const command: Shown = { database, name, json, log, print }
-    if (action.verb === 'list') await listFrames(command)
-    else if (action.verb === 'show') return (await showFrame(command, action.id)) ? 0 : 1
-    else return actOnFrames(command, action.verb, action.ids)
-    return 0
-  }
-  return withTables(url, log, ['wide-cache'], work, ['activity', 'hits', 'collision-free-map'])
-}
-
-/** Refuses an unknown name. A removed one may have frames in quarantine. @throws UsageError */
-async function checkName(database: Database, name: string): Promise<void> {
-  const { rows } = await database.query(
-    'SELECT name FROM wide_cache_names UNION SELECT name FROM wide_cache_quarantine ORDER BY name',
+  if (flags.name !== undefined) identifier('name', flags.name)
+  return withTables(
+    url,
+    log,
+    ['wide-cache'],
+    (database) => new Frames({ ...flags, database, log, print }).run(action),
+    ['activity', 'hits', 'collision-free-map'],
   )
-  const names = rows.map((row) => String(row['name']))
-  refuseUnknownName(name, names)
 }
 
-async function actOnFrames(
-  command: Shown,
-  verb: 'retry' | 'drop',
-  ids: readonly number[] | 'all',
-): Promise<number> {
-  const { json, log, print } = command
-  const act = verb === 'retry' ? retry : drop
-  const outcome: Outcome = { frames: 0, rows: 0, refused: [] }
-  try {
-    for await (const { id, frame } of framesOf(command, ids)) {
-      const result = frame && (await act(command, frame))
-      if (typeof result === 'number') {
-        outcome.frames++
-        outcome.rows += result
-      } else if (ids !== 'all' || result !== undefined) {
-        outcome.refused.push({ id, reason: result ?? `quarantine has no frame ${id}` })
-      }
+class Frames extends SetAside<QuarantinedFrame, number, 'retry' | 'drop'> {
+  // A removed name may have frames in quarantine.
+  protected readonly names =
+    'SELECT name FROM wide_cache_names UNION SELECT name FROM wide_cache_quarantine ORDER BY name'
+  protected readonly columns = {
+    ID: 'id',
+    NAME: 'name',
+    ROWS: 'rows',
+    SINCE: 'since',
+    REASON: 'reason',
+  }
+  protected readonly texts = {
+    nothing: 'nothing is in quarantine',
+    listed: (count: number) => `only the oldest ${counted(count)} are listed`,
+    missing: noFrame,
+    whyMissing: noFrame,
+    stays: (id: number) => `frame ${id} is left as it is`,
+    done: (frames: number, rows: number, verb: 'retry' | 'drop') =>
+      `${counted(frames, 'frame')} with ${counted(rows, 'row')}` +
+      (verb === 'drop' && rows > 0 ? '; they count as lost' : ''),
+  }
+
+  protected async first(limit: number) {
+    const { database, name } = this.asked
+    return [await framesInQuarantine(database, { name, limit })]
+  }
+
+  protected one(id: number) {
+    return frameInQuarantine(this.asked.database, id, this.asked.name)
+  }
+
+  protected override async *all() {
+    const { database, name } = this.asked
+    for (let from = 0; ;) {
+      const frames = await framesInQuarantine(database, { name, from, limit: FRAMES_A_READ })
+      yield* frames
+      const last = frames.at(-1)
+      if (!last) return
+      from = last.id + 1
     }
-  } finally {
-    // Also where it cannot go on: what it has done by then is done.
-    if (json) print(`${printableJson({ [PAST[verb]]: outcome })}\n`)
-    else report(verb, outcome, log)
   }
-  return outcome.refused.length > 0 ? 1 : 0
+
+  protected listed(frame: QuarantinedFrame) {
+    const { id, name, writer, sequence, rowCount: rows, reason, createdAt } = frame
+    return {
+      id,
+      name,
+      writer: writer && idText(writer),
+      sequence,
+      rows,
+      // Pieces of bytes that are no frame: only the first one has it.
+      reason: reason || 'bytes that are no frame of its kind',
+      since: isoOf(createdAt),
+    }
+  }
+
+  protected async shown(frame: QuarantinedFrame) {
+    const { database, log } = this.asked
+    const bytes = await bytesOf(database, frame)
+    const kind = await kindOfFrame(database, frame, log)
+    const fields = { ...this.listed(frame), kind: kind.kind || null, bytes: bytes.length }
+    const { content, more } = contentOf(kind, bytes)
+    const text =
+      table(Object.entries(fields).map(([key, value]) => [key, String(value ?? 'none')])) +
+      content
+        .map((row) => `${printable(typeof row === 'string' ? row : JSON.stringify(row))}\n`)
+        .join('') +
+      (more > 0 ? `and ${counted(more)} more\n` : '')
+    return [{ ...fields, content, more }, text] as const
+  }
+
+  protected async act(frame: QuarantinedFrame, verb: 'retry' | 'drop') {
+    const { database, log } = this.asked
+    if (verb === 'drop') return dropFrame(database, frame)
+    if (frame.writer === null) return 'bytes that are no frame cannot be retried'
+    const { kind, retry } = await kindOfFrame(database, frame, log)
+    if (!retry) return `only the processes of "${frame.name}" can commit rows of kind "${kind}"`
+    try {
+      return await retry()
+    } catch (error) {
+      if (!isAboutRows(error)) throw error
+      return reasonOf(error)
+    }
+  }
+
+  protected amounts(frames: number, rows: number) {
+    return { frames, rows }
+  }
 }
 
-/** Reads the frames with some ids, or all of them. `frame` is missing where there is none. */
-async function* framesOf(
-  { database, name }: Shown,
-  ids: readonly number[] | 'all',
-): AsyncGenerator<{ readonly id: number; readonly frame?: QuarantinedFrame | undefined }> {
-  if (ids !== 'all') {
-    for (const id of ids) yield { id, frame: await frameInQuarantine(database, id, name) }
-    return
-  }
-  for (let from = 0; ;) {
-    const frames = await framesInQuarantine(database, { name, from, limit: FRAMES_A_READ })
-    for (const frame of frames) yield { id: frame.id, frame }
-    const last = frames.at(-1)
-    if (!last) return
-    from = last.id + 1
-  }
+function noFrame(id: number): string {
+  return `quarantine has no frame ${id}`
 }
 
-/** Returns the rows committed, or the reason why not; `undefined`: it is no longer there. */
-async function retry(
-  { database, log }: Shown,
-  frame: QuarantinedFrame,
-): Promise<number | string | undefined> {
-  if (frame.writer === null) return 'bytes that are no frame cannot be retried'
-  const known = await kindOfFrame(database, frame, log)
-  if (!known.retry) {
-    return `only the processes of "${frame.name}" can commit rows of kind "${known.kind}"`
-  }
+/** The first rows of a frame, or its first bytes, and how many more there are. */
+function contentOf(
+  { rowsIn }: FrameKind,
+  bytes: Buffer,
+): { content: (object | string)[]; more: number } {
   try {
-    return await known.retry()
+    const rows = rowsIn(bytes)
+    const content = rows.slice(0, MAX_ROWS_SHOWN)
+    return { content, more: rows.length - content.length }
   } catch (error) {
-    if (!isAboutRows(error)) throw error
-    return reasonOf(error)
-  }
-}
-
-/** Returns the rows dropped, or `undefined`: it is no longer there. */
-function drop({ database }: Shown, frame: QuarantinedFrame): Promise<number | undefined> {
-  return unlocked(systemEnvironment, () => dropFrame(database, frame))
-}
-
-function report(verb: 'retry' | 'drop', { frames, rows, refused }: Outcome, log: CommandLog): void {
-  const lost = verb === 'drop' && rows > 0 ? '; they count as lost' : ''
-  log.info(
-    `wide-cache: ${PAST[verb]} ${counted(frames, 'frame')} with ${counted(rows, 'row')}${lost}`,
-    { frames, rows },
-  )
-  for (const { id, reason } of refused) {
-    log.warn(`wide-cache: frame ${id} is left as it is: ${reason}`, { id, reason })
+    if (!(error instanceof RowsError)) throw error
+    const first = bytes.subarray(0, MAX_BYTES_SHOWN)
+    return { content: [first.toString('hex')], more: bytes.length - first.length }
   }
 }

@@ -4,11 +4,11 @@ import { OTHER } from '../activity/sums.js'
 import type { Logger } from '../support/logger.js'
 import { counted } from '../support/printable.js'
 import { activityNamed, dimensionNamed, withActivities } from './activities.js'
-import { type RemoveValueOptions, UsageError } from './arguments.js'
+import { type OptionsOf, UsageError } from './arguments.js'
 
 /** @throws UsageError for flags that are wrong; what the database throws */
 export async function removeOneValue(
-  { database: url, name: given, dimension, value }: RemoveValueOptions,
+  { database: url, name: given, dimension, value }: OptionsOf<'remove-value'>,
   logger: Logger,
 ): Promise<void> {
   if (dimension === undefined) throw new UsageError('--dimension is missing')

@@ -2,7 +2,6 @@
 import { commitVisits } from '../activity/commit.js'
 import { packedPairs, unpackPair } from '../activity/packed-dimensions.js'
 import { type Visit, visitCodec } from '../activity/visit.js'
-import { unlocked } from '../connections/unlocked.js'
 import type { Database } from '../database/database.js'
 import { countingMap, hitsCommit } from '../hits/counting.js'
 import { type Hit, hitCodec } from '../hits/hit.js'
@@ -44,7 +43,7 @@ export async function kindOfFrame(
   const known = <Row>(rows: RowKind<Row>, shown: (row: Row) => object): FrameKind => ({
     kind,
     rowsIn: (bytes) => rowsInFrame(frame, bytes, rows).map(shown),
-    retry: () => unlocked(systemEnvironment, () => retryFrame(database, frame, rows)),
+    retry: () => retryFrame(database, frame, rows),
   })
   if (kind === 'activity') {
     return known({ kind, codec: visitCodec, commit: commitVisits }, shownVisit)

@@ -14,7 +14,7 @@ import {
   readNameState,
   recordedNames,
 } from '../wide-cache/operations/name-state.js'
-import type { StatusOptions } from './arguments.js'
+import type { OptionsOf } from './arguments.js'
 import { DOCTOR_KIND } from './doctor/whole-way.js'
 import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
@@ -29,7 +29,7 @@ const WATCH_MS = 2_000
  * @throws Error, UsageError, DatabaseError
  */
 export async function status(
-  { database: url, name, json, watch }: StatusOptions,
+  { database: url, name, json, watch }: OptionsOf<'status'>,
   log: CommandLog,
   print: (text: string) => void,
   { stop, clear, everyMs = WATCH_MS }: { stop: AbortSignal; clear: string; everyMs?: number },

@@ -24,6 +24,14 @@ export const ELSEWHERE: Readonly<Record<string, readonly string[]>> = {
   ],
   'this.#got': ['record() got', 'a hit has'],
   'PAST[verb]': ['retried', 'dropped'],
+  'this.texts.nothing': ['nothing is parked', 'nothing is in quarantine'],
+  'this.texts.listed(listed.length)': [
+    'only … parked updates and entries are listed',
+    'only the oldest … are listed',
+  ],
+  'this.texts.missing(id)': ['… is not parked', 'quarantine has no frame …'],
+  'this.texts.stays(id)': ['… stays as it is', 'frame … is left as it is'],
+  'this.texts.done(done, rows, verb)': ['… of what is parked', '… with …'],
   'certificateLine(name, certificate)': ['wide-cache: … of "…" is closed: …'],
   'cacheWarning(cache, withPrivateCache)': [
     'wide-cache: the cache is memory:, private to this process',

@@ -207,7 +207,11 @@ test('missing rights are found, with the tables, and stop a collector', async ()
   const asked = commandOf(['collect', '--database', restricted.href])
   assert(asked.command === 'collect')
   await assert.rejects(
-    collect(await sharedMemcached(), asked.options, keptLog(), new AbortController().signal),
+    collect(
+      { ...asked.options, cache: await sharedMemcached() },
+      keptLog(),
+      new AbortController().signal,
+    ),
     /DELETE command denied to user .* for table .*wide_cache_writers/,
   )
   await database.query(`DROP USER '${user}'@'%'`)

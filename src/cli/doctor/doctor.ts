@@ -6,7 +6,7 @@ import { namedServers, openCache } from '../../cache/open.js'
 import { type Database, DatabaseError } from '../../database/database.js'
 import { type Clock, systemClock } from '../../support/clock.js'
 import { printable, printableJson } from '../../support/printable.js'
-import type { DoctorOptions } from '../arguments.js'
+import type { OptionsOf } from '../arguments.js'
 import { withDatabase } from '../existing.js'
 import type { CommandLog } from '../log.js'
 import { packageVersion } from '../version.js'
@@ -31,7 +31,7 @@ const MAX_LINE = 80
  * @throws what a wrong option or a database that cannot be reached throws
  */
 export function doctor(
-  options: DoctorOptions,
+  options: OptionsOf<'doctor'>,
   log: CommandLog,
   print: (text: string) => void,
   stop: AbortSignal,
