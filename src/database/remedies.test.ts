@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memcached } from '../cache/memcached/memcached.js'
 import { mysqlError } from './mysql/errors.js'
-import { silence } from './servers/errors.js'
+import { queueFull, silence } from './servers/errors.js'
 import { sqliteError } from './sqlite/errors.js'
 
 function serverError(code: string, errno: number): Error {
@@ -20,7 +20,7 @@ for (const [what, { message }, remedy] of [
   ['a deadlock', serverError('ER_LOCK_DEADLOCK', 1213), /: retry its work$/],
   ['a lock-wait timeout', serverError('ER_LOCK_WAIT_TIMEOUT', 1205), /Keep transactions short/],
   ['a missing table', serverError('ER_NO_SUCH_TABLE', 1146), /wide-cache migrate/],
-  ['a full queue', mysqlError(new Error('Queue limit reached.')), /raise connection_limit/],
+  ['a full queue', queueFull(), /raise connection_limit/],
   ['no answer', silence(60_000), /within 60 s\. Check the network/],
   [
     'a busy file',

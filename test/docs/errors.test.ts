@@ -23,11 +23,11 @@ const PLACES = [
   /Error\(\s*'([A-Z][A-Z\d_]+)'/g,
   /'((?:CACHE|DATABASE|SEQUENCE|COUNTER|ERR_WIDE_CACHE)_[A-Z_]+)'/g,
   /\b(?:code|CODE|SILENCE)\b[^'\n=:]*[=:] '([A-Z][A-Z\d_]+)'/g,
-  /^ {2}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+):\s/gm,
+  /^ {2,4}((?:E|ER_|PROTOCOL_|HANDSHAKE_)[A-Z_]+):\s/gm,
   /\? '(SQLITE_[A-Z]+)'|: '(SQLITE_[A-Z]+)'/g,
   /'(ER_[A-Z_]+)'/g,
   // SQLSTATEs with a remedy.
-  /^ {2}'([\dA-Z]{5})': /gm,
+  /^ {2,4}'([\dA-Z]{5})':/gm,
 ]
 /** Environment variables look the same. */
 const NO_CODES = ['DATABASE_URL']

@@ -1,17 +1,13 @@
 /**
- * Translates errors of MySQL and mysql2 into a DatabaseError. Their messages quote values
- * ("Duplicate entry 'x'", "near 'INSERT …'") and their objects carry the whole statement, so
- * neither is passed on. A message keeps its quotes only where they are known to hold names, and
- * there is no `cause`.
+ * Errors of MySQL, MariaDB and mysql2. Their messages quote values ("Duplicate entry 'x'", "near
+ * 'INSERT …'"), and their objects carry the whole statement.
  */
-import { closedError } from '../closed.js'
-import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
-import { isSilence, queueFull, withoutValues } from '../servers/errors.js'
+import { DatabaseError } from '../database.js'
+import { categoryOf, clientError, translated } from '../servers/errors.js'
+import type { Categories, ErrorRead, ErrorWords } from '../servers/product.js'
 
 /** Server errors by number, where the SQLSTATE does not tell. Each has a row in docs/errors.md. */
-export const CATEGORIES: Readonly<
-  Record<Exclude<DatabaseErrorCategory, 'usage'>, readonly number[]>
-> = {
+export const CATEGORIES: Categories<number> = {
   // lock-wait timeout, deadlock, NOWAIT, user-lock deadlock, row changed since read (snapshot
   // isolation)
   lock: [1205, 1213, 3572, 3058, 1020],
@@ -31,9 +27,6 @@ export const CATEGORIES: Readonly<
   // refused by a trigger
   data: [1153, 1264, 1265, 1292, 1366, 1367, 1406, 1411, 1644, 3140, 3819, 4025],
 }
-
-/** Errors of the client that do not pass by themselves: TLS that is not there or not trusted. */
-const CLIENT_USAGE = /^(HANDSHAKE_|ERR_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|AUTH_)/
 
 /**
  * MariaDB's errors, by number and SQLSTATE, where MySQL uses the number for another error: mysql2
@@ -95,33 +88,6 @@ const REMEDIES: Readonly<Record<string, string>> = {
     'tables, such as `wide-cache migrate`, also CREATE',
 }
 
-/**
- * Errors of a read-only server. After a failover the old primary may live on, and a connection to
- * it never recovers.
- */
-const READ_ONLY = new Set([
-  'ER_OPTION_PREVENTS_STATEMENT',
-  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
-  'ER_READ_ONLY_MODE',
-])
-/** A node that has lost its Galera cluster refuses all statements (1047). */
-const OUT_OF_CLUSTER = 'ER_UNKNOWN_COM_ERROR'
-
-/**
- * Tells whether the other connections to the server are likely to have the same fault: it is the
- * wrong server, or silent.
- */
-export function condemnsOthers(error: unknown): boolean {
-  return isWrongServer(error) || isSilence(error)
-}
-
-/** Tells whether the server is read-only, or no longer part of its cluster. */
-export function isWrongServer(error: unknown): boolean {
-  return (
-    error instanceof DatabaseError && (READ_ONLY.has(error.code) || error.code === OUT_OF_CLUSTER)
-  )
-}
-
 /** Adds the holder of the lock to the error of a lock-wait timeout. */
 export function withHolder(error: unknown, holder: string | undefined): unknown {
   if (
@@ -134,36 +100,29 @@ export function withHolder(error: unknown, holder: string | undefined): unknown 
   return new DatabaseError(error.code, error.category, `${error.message}. ${holder}`)
 }
 
-/** Returns the server's own message, if the error is the server's. It may quote values. */
-export function serverSays(error: unknown): string | undefined {
-  return fieldsOf(error).sqlMessage
+/** How errors of mysql2 are read. */
+export const ERRORS: ErrorWords = {
+  read,
+  quotesNames: (code) => QUOTES_NAMES.has(code),
+  remedies: REMEDIES,
 }
 
 /** Translates an error of mysql2 into a DatabaseError. */
-export function mysqlError(error: unknown): DatabaseError {
-  if (error instanceof DatabaseError) return error
-  const { code, errno, sqlState, sqlMessage, message } = fieldsOf(error)
-  if (message === 'Queue limit reached.') return queueFull()
-  if (message === 'Pool is closed.') return closedError()
-  if (sqlMessage === undefined || errno === undefined) {
-    const category = CLIENT_USAGE.test(code ?? '') ? 'usage' : 'unreachable'
-    return new DatabaseError(code ?? 'PROTOCOL_CONNECTION_LOST', category, message)
-  }
-  const name = MARIADB_NAMES[`${errno} ${sqlState}`] ?? code ?? `ER_${errno}`
-  return new DatabaseError(
-    name,
-    categoryOf(errno, sqlState),
-    `${name}: ` +
-      (QUOTES_NAMES.has(name) ? sqlMessage : withoutValues(sqlMessage)) +
-      (REMEDIES[name] ?? ''),
-  )
-}
+export const mysqlError = (error: unknown): DatabaseError => translated(ERRORS, error)
 
-function categoryOf(errno: number, sqlState: string): DatabaseErrorCategory {
-  for (const category of ['lock', 'unreachable', 'capacity', 'data'] as const) {
-    if (CATEGORIES[category].includes(errno)) return category
+function read(error: unknown): ErrorRead {
+  const { code, errno, sqlState, sqlMessage, message } = fieldsOf(error)
+  if (sqlMessage === undefined || errno === undefined) {
+    return clientError(code, message, 'PROTOCOL_CONNECTION_LOST')
   }
-  return /^2[23]/.test(sqlState) ? 'data' : 'usage'
+  return {
+    code: MARIADB_NAMES[`${errno} ${sqlState}`] ?? code ?? `ER_${errno}`,
+    category:
+      categoryOf(CATEGORIES, (one) => one === errno) ??
+      (/^2[23]/.test(sqlState) ? 'data' : 'usage'),
+    message: sqlMessage,
+    isServers: true,
+  }
 }
 
 function fieldsOf(error: unknown) {

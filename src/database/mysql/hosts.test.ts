@@ -12,7 +12,7 @@ import { flushPromises } from '../../support/manual-clock.fixture.js'
 import { rejects } from '../../testing/rejects.js'
 import { Hosts } from '../servers/hosts.js'
 import { QUEUE_LIMIT } from '../servers/limits.js'
-import { HOST_CHECKS, MysqlDatabase } from './mysql.js'
+import { isWritable, MysqlDatabase } from './mysql.js'
 import { MysqlSessions } from './sessions.js'
 
 const MOST_CONNECTIONS = 5
@@ -175,7 +175,7 @@ test('close() waits for all hosts', async (context) => {
     return new Promise<void>((resolve) => ends.push(resolve))
   })
   const both = [new MysqlSessions({}), new MysqlSessions({})]
-  const hosts = new Hosts(both, HOST_CHECKS, new BurstLogger(SILENT, () => 0))
+  const hosts = new Hosts(both, isWritable, new BurstLogger(SILENT, () => 0))
   let isClosed = false
   const closed = hosts.close().then(() => (isClosed = true))
   await flushPromises()

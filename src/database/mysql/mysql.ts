@@ -5,10 +5,10 @@ import { warnOnce } from '../../support/warn-once.js'
 import { DatabaseError, type Database, type Queryable, type SqlValue } from '../database.js'
 import { databaseNow } from '../dialect.js'
 import { MIGRATION_LOCK_SECONDS, migrationsBusy } from '../migrations.js'
-import { Hosts, type HostChecks } from '../servers/hosts.js'
+import { Hosts, type IsWritable } from '../servers/hosts.js'
 import { CHANGE_TIMEOUT_MS } from '../servers/limits.js'
 import { ServerDatabase } from '../servers/server-database.js'
-import { BINLOG_REMEDY, condemnsOthers, isWrongServer } from './errors.js'
+import { BINLOG_REMEDY } from './errors.js'
 import type { MysqlOptions } from './options.js'
 import { poolOptions } from './pool-options.js'
 import type { MysqlSession } from './session.js'
@@ -44,25 +44,21 @@ export class MysqlDatabase extends ServerDatabase<MysqlSession> {
       dialect: 'mysql',
       hosts: new Hosts(
         options.map((one) => new MysqlSessions(one, loading)),
-        HOST_CHECKS,
+        isWritable,
         new BurstLogger(logger, () => performance.now()),
       ),
-      condemnsOthers,
       exclusively: (session, work) => exclusively(session, options[0]?.database ?? '', work),
     })
   }
 }
 
-export const HOST_CHECKS: HostChecks = {
-  isWrongServer,
-  isWritable: async (query) => {
-    const { rows } = await query("SHOW VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")
-    const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
-    if ((settings.get('read_only') ?? 'OFF') !== 'OFF') return false
-    // What the cluster has committed may not have come to this node yet: the next statement waits.
-    if (settings.get('wsrep_on') === 'ON') await query('SET SESSION wsrep_sync_wait = 1')
-    return true
-  },
+export const isWritable: IsWritable = async (query) => {
+  const { rows } = await query("SHOW VARIABLES WHERE Variable_name IN ('read_only', 'wsrep_on')")
+  const settings = new Map(rows.map((row) => [row['Variable_name'], row['Value']]))
+  if ((settings.get('read_only') ?? 'OFF') !== 'OFF') return false
+  // What the cluster has committed may not have come to this node yet: the next statement waits.
+  if (settings.get('wsrep_on') === 'ON') await query('SET SESSION wsrep_sync_wait = 1')
+  return true
 }
 
 /**

@@ -4,25 +4,12 @@
  */
 import { isIP } from 'node:net'
 import type { PoolOptions } from 'mysql2'
-import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
-import { checkedHosts, type DatabaseHost } from '../servers/host-list.js'
-import { CONNECT_TIMEOUT_MS, CONNECTIONS, KEEP_ALIVE_MS, QUEUE_LIMIT } from '../servers/limits.js'
+import { wrongValue } from '../../support/options.js'
+import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, QUEUE_LIMIT } from '../servers/limits.js'
+import { checkedOptions, type OneServer } from '../servers/options.js'
 import type { MysqlOptions } from './options.js'
 import { mysqlValue } from './session.js'
-import { mysqlUrl } from './url.js'
-
-const KNOWN = [
-  'host',
-  'port',
-  'hosts',
-  'socketPath',
-  'user',
-  'password',
-  'database',
-  'ssl',
-  'connectionLimit',
-] as const
-const DEFAULT_PORT = 3306
+import { MYSQL } from './words.js'
 
 /**
  * The options for mysql2's pools, one for each host.
@@ -36,40 +23,10 @@ export function poolOptions(
   option = 'database',
   warn: (message: string) => void = () => undefined,
 ): PoolOptions[] {
-  const options = typeof from === 'string' ? mysqlUrl(from, option, warn) : from
-  onlyKnown('mysql', options, KNOWN)
-  for (const name of ['host', 'socketPath', 'user', 'password', 'database'] as const) {
-    if (options[name] !== undefined && typeof options[name] !== 'string') {
-      throw wrongType(name, hidden(options[name]), 'a string')
-    }
-  }
-  if (!options.database) {
-    throw wrongValue(
-      option,
-      typeof from === 'string' ? 'a URL without a schema' : undefined,
-      'the name of a schema; as a URL: mysql://user:password@host:port/database',
-    )
-  }
-  const { host, port, hosts, connectionLimit = CONNECTIONS, ...others } = given(options)
-  if (hosts && (host !== undefined || port !== undefined || others.socketPath !== undefined)) {
-    throw wrongValue(
-      'hosts',
-      'given beside host, port or socket',
-      'hosts alone, or host and port, or a socket',
-    )
-  }
-  const servers = hosts
-    ? checkedHosts(typeof from === 'string' ? option : 'hosts', hosts, DEFAULT_PORT)
-    : [
-        {
-          host: host ?? 'localhost',
-          port: integer('port', port ?? DEFAULT_PORT, 1, 65_535),
-        },
-      ]
-  if (others.socketPath === undefined) checkIdentity(option, others.ssl, servers)
-  const common = {
-    ...others,
-    connectionLimit: integer('connectionLimit', connectionLimit, 1, 1_000),
+  const servers = checkedOptions(MYSQL, from, option, warn)
+  checkIdentity(option, servers)
+  return servers.map((server) => ({
+    ...server,
     queueLimit: QUEUE_LIMIT,
     connectTimeout: CONNECT_TIMEOUT_MS,
     enableKeepAlive: true,
@@ -83,8 +40,7 @@ export function poolOptions(
     jsonStrings: true,
     multipleStatements: false,
     typeCast: mysqlValue,
-  }
-  return servers.map((server) => ({ ...common, ...server }))
+  }))
 }
 
 /**
@@ -93,22 +49,15 @@ export function poolOptions(
  *
  * @throws RangeError
  */
-function checkIdentity(
-  option: string,
-  ssl: MysqlOptions['ssl'],
-  servers: readonly DatabaseHost[],
-): void {
-  if (typeof ssl !== 'object' || !ssl.verifyIdentity) return
-  const address = servers.map(({ host }) => host ?? '').find((host) => isIP(host))
-  if (address === undefined) return
+function checkIdentity(option: string, servers: readonly OneServer<MysqlOptions['ssl']>[]): void {
+  const wrong = servers.find(
+    ({ host, ssl, socketPath }) =>
+      socketPath === undefined && typeof ssl === 'object' && ssl.verifyIdentity && isIP(host),
+  )
+  if (!wrong) return
   throw wrongValue(
     option,
-    `the address ${address} beside ssl-mode=verify_identity`,
+    `the address ${wrong.host} beside ssl-mode=verify_identity`,
     'the host name that the certificate has, or ssl-mode=verify_ca, which compares no name',
   )
-}
-
-/** A value of a wrong type, unshown. */
-function hidden(value: unknown): object | string {
-  return typeof value === 'object' && value !== null ? {} : `a ${typeof value}`
 }

@@ -5,29 +5,30 @@
  * too: each would cost the same failure again.
  */
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
+import { messageOf } from '../../support/errors.js'
 import { within } from '../../support/within.js'
-import { cutOffError } from '../closed.js'
-import { ASSUMED_STATEMENT_BYTES, DatabaseError } from '../database.js'
-import { noneFree, unsent } from '../servers/errors.js'
-import { ACQUIRE_TIMEOUT_MS, QUIT_TIMEOUT_MS } from '../servers/limits.js'
+import { closedError, cutOffError } from '../closed.js'
+import { ASSUMED_STATEMENT_BYTES, type DatabaseError } from '../database.js'
+import { condemnsOthers, queueFull, unsent } from '../servers/errors.js'
+import { QUIT_TIMEOUT_MS } from '../servers/limits.js'
+import { connectionError, type Place, placeOf } from '../servers/place.js'
 import type { ServerSessions } from '../servers/sessions.js'
 import { connectTo } from '../servers/silent-servers.js'
-import { condemnsOthers, mysqlError } from './errors.js'
+import { WaitingCallers } from '../servers/waiting.js'
 import type { Loading } from './load-data.js'
 import { lockHolders } from './lock-holders.js'
-import { connectionError, type MysqlPlace, placeOf } from './place.js'
 import { MysqlSession } from './session.js'
+import { MYSQL } from './words.js'
 
 export class MysqlSessions implements ServerSessions<MysqlSession> {
   readonly #options: PoolOptions
-  readonly #place: MysqlPlace
+  readonly #place: Place
   readonly #loading: Loading
   readonly #sessions = new Map<PoolConnection, MysqlSession>()
   readonly #whoHolds: (connectionId: number) => Promise<string | undefined>
   /** Connections that are of no use any more: one may end while the pool hands it over. */
   readonly #ended = new WeakSet<PoolConnection>()
-  /** Ends the waits for a connection. */
-  readonly #waiting = new Set<(reason: unknown) => void>()
+  readonly #waiting = new WaitingCallers()
   /** The smallest of all connections so far. */
   #maxStatementBytes = Infinity
   #pool: Promise<Pool> | undefined
@@ -35,7 +36,7 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
   constructor(options: PoolOptions, loading: Loading = { works: true }) {
     this.#options = options
     this.#loading = loading
-    this.#place = placeOf(options)
+    this.#place = placeOf(MYSQL, options)
     this.#whoHolds = lockHolders(options)
   }
 
@@ -57,7 +58,8 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
     const pool = await this.#pool
     // No more rounds than connections: each but the last is for one that has ended.
     for (;;) {
-      const connect = () => this.#connectionOf(pool)
+      const ask = () => connectionOf(pool, this.#place)
+      const connect = () => this.#waiting.connection(ask, (late) => late.destroy())
       // A connection that is open needs no attempt.
       const connection = this.#hasFree()
         ? await connect()
@@ -85,7 +87,7 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
   /** Has all sessions closed, and rejects callers that wait for one, because of `reason`. */
   leave(reason: unknown): void {
     this.condemn(reason)
-    for (const fail of this.#waiting) fail(reason)
+    this.#waiting.fail(reason)
   }
 
   async close(): Promise<void> {
@@ -99,28 +101,6 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
 
   #hasFree(): boolean {
     return [...this.#sessions.values()].some((session) => session.idle)
-  }
-
-  /** A connection of the pool, if one comes free in time. */
-  #connectionOf(pool: Pool): Promise<PoolConnection> {
-    return new Promise((resolve, reject) => {
-      let hasFailed = false
-      const fail = (reason: unknown): void => {
-        hasFailed = true
-        clearTimeout(timer)
-        this.#waiting.delete(fail)
-        reject(reason)
-      }
-      this.#waiting.add(fail)
-      const timer = setTimeout(() => fail(noneFree()), ACQUIRE_TIMEOUT_MS)
-      pool.getConnection((error, connection) => {
-        if (hasFailed) return connection?.destroy()
-        if (error) return fail(fromPool(error, this.#place))
-        clearTimeout(timer)
-        this.#waiting.delete(fail)
-        resolve(connection)
-      })
-    })
   }
 
   async #begin(connection: PoolConnection): Promise<MysqlSession> {
@@ -141,11 +121,26 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
   }
 }
 
+function connectionOf(pool: Pool, place: Place): Promise<PoolConnection> {
+  return new Promise((resolve, reject) => {
+    pool.getConnection((error, connection) => {
+      if (error) reject(fromPool(error, place))
+      else resolve(connection)
+    })
+  })
+}
+
 /**
  * Translates an error of the pool. A full queue and a closed pool keep their errors; all else is a
  * connection that could not be made.
  */
-function fromPool(error: unknown, place: MysqlPlace): DatabaseError {
-  const known = mysqlError(error)
-  return known.code.startsWith('DATABASE_') ? known : connectionError(error, place)
+function fromPool(error: unknown, place: Place): DatabaseError {
+  switch (messageOf(error)) {
+    case 'Queue limit reached.':
+      return queueFull()
+    case 'Pool is closed.':
+      return closedError()
+    default:
+      return connectionError(MYSQL, error, place)
+  }
 }

@@ -6,7 +6,6 @@ import { OpenTransaction } from '../open-transaction.js'
 import { Hosts } from '../servers/hosts.js'
 import { CHANGE_TIMEOUT_MS } from '../servers/limits.js'
 import { ServerDatabase } from '../servers/server-database.js'
-import { condemnsOthers, isWrongServer } from './errors.js'
 import type { PostgresOptions } from './options.js'
 import { poolOptions } from './pool-options.js'
 import type { PostgresSession } from './session.js'
@@ -43,16 +42,12 @@ export class PostgresDatabase extends ServerDatabase<PostgresSession> {
       dialect: 'postgres',
       hosts: new Hosts(
         options.map((one) => new PostgresSessions(one)),
-        {
-          isWrongServer,
-          isWritable: async (query) => {
-            const { rows } = await query(`SELECT current_setting('transaction_read_only') AS it`)
-            return rows[0]?.['it'] === 'off'
-          },
+        async (query) => {
+          const { rows } = await query(`SELECT current_setting('transaction_read_only') AS it`)
+          return rows[0]?.['it'] === 'off'
         },
         new BurstLogger(logger, () => performance.now()),
       ),
-      condemnsOthers,
       exclusively,
     })
   }

@@ -322,6 +322,23 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     assert.match(message, /ECONNREFUSED.*is read-only\. Name a writable host/)
   })
 
+  test('no connection to a server that takes no writes any more is used again', async () => {
+    const database = await tableOn(await sharedPostgresUrl())
+    const backends = async (): Promise<unknown[]> => {
+      const pids = [1, 2, 3].map(() => database.query('SELECT pg_backend_pid() AS pid'))
+      return (await Promise.all(pids)).map(({ rows }) => rows[0]!['pid'])
+    }
+    const before = await backends()
+    assert.equal(new Set(before).size, 3)
+    const refused = database.transaction(async (tx) => {
+      await tx.query("SELECT set_config('transaction_read_only', 'on', true)")
+      await tx.query('UPDATE t SET n = 7')
+    })
+    await rejects(refused, 'capacity', '25006')
+    const again = (await backends()).filter((pid) => before.includes(pid))
+    assert.deepEqual(again, [])
+  })
+
   test('text in messages is never a value', async () => {
     const database = await tableOn(await sharedPostgresUrl())
     for (const [sql, values] of [

@@ -6,18 +6,16 @@
 import type { Pool, PoolClient, PoolConfig } from 'pg'
 import { within } from '../../support/within.js'
 import { closedError, cutOffError } from '../closed.js'
-import { noneFree, queueFull } from '../servers/errors.js'
+import { condemnsOthers, queueFull } from '../servers/errors.js'
 import { CONNECT_TIMEOUT_MS, QUEUE_LIMIT, QUIT_TIMEOUT_MS } from '../servers/limits.js'
-import type { Place } from '../servers/place.js'
+import { connectionError, type Place, placeOf } from '../servers/place.js'
 import type { ServerSessions } from '../servers/sessions.js'
 import { connectTo } from '../servers/silent-servers.js'
-import { condemnsOthers } from './errors.js'
+import { WaitingCallers } from '../servers/waiting.js'
 import { loadPackage } from './package.js'
-import { connectionError, placeOf } from './place.js'
 import { MAX_STATEMENT_BYTES, PostgresSession } from './session.js'
+import { POSTGRES } from './words.js'
 
-/** Message of pg's pool to a caller that has waited too long for a free connection. */
-const NONE_FREE = 'timeout exceeded when trying to connect'
 /** Ends the wait for a connection of a pool that has been replaced. */
 const REPLACED = Symbol('replaced')
 
@@ -26,13 +24,12 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
   readonly #options: PoolConfig
   readonly #place: Place
   readonly #used = new Set<PostgresSession>()
-  /** Ends the waits for a connection. */
-  readonly #waiting = new Set<(reason: unknown) => void>()
+  readonly #waiting = new WaitingCallers()
   #pool: Pool
 
   constructor(options: PoolConfig) {
     this.#options = options
-    this.#place = placeOf(options)
+    this.#place = placeOf(POSTGRES, options)
     this.#pool = openPool(options)
   }
 
@@ -44,7 +41,11 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
     for (;;) {
       const pool = this.#pool
       if (pool.waitingCount >= QUEUE_LIMIT) throw queueFull()
-      const connect = () => this.#connectionOf(pool)
+      const ask = () =>
+        pool.connect().catch((error: unknown) => {
+          throw connectionError(POSTGRES, error, this.#place)
+        })
+      const connect = () => this.#waiting.connection(ask, (late) => late.release())
       try {
         // A connection that is open needs no attempt.
         const client = await (pool.idleCount > 0 || pool.totalCount >= pool.options.max
@@ -68,7 +69,7 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
 
   async close(): Promise<void> {
     for (const session of this.#used) session.destroy(cutOffError())
-    for (const fail of this.#waiting) fail(closedError())
+    this.#waiting.fail(closedError())
     await within(QUIT_TIMEOUT_MS, this.#pool.end())
   }
 
@@ -76,27 +77,7 @@ export class PostgresSessions implements ServerSessions<PostgresSession> {
   #replace(reason: unknown): void {
     void this.#pool.end().catch(() => undefined)
     this.#pool = openPool(this.#options)
-    for (const fail of this.#waiting) fail(reason)
-  }
-
-  #connectionOf(pool: Pool): Promise<PoolClient> {
-    return new Promise((resolve, reject) => {
-      let hasFailed = false
-      const fail = (reason: unknown): void => {
-        hasFailed = true
-        this.#waiting.delete(fail)
-        reject(reason)
-      }
-      this.#waiting.add(fail)
-      pool.connect().then(
-        (client) => {
-          if (hasFailed) return client.release(true)
-          this.#waiting.delete(fail)
-          resolve(client)
-        },
-        (error: unknown) => fail(fromPool(error, this.#place)),
-      )
-    })
+    this.#waiting.fail(reason)
   }
 
   #sessionOf(client: PoolClient): PostgresSession {
@@ -122,9 +103,4 @@ function openPool(options: PoolConfig): Pool {
   const pool = new pg.Pool({ ...options, Client })
   pool.on('error', () => undefined)
   return pool
-}
-
-function fromPool(error: unknown, place: Place): unknown {
-  if (error instanceof Error && error.message === NONE_FREE) return noneFree()
-  return connectionError(error, place)
 }

@@ -1,6 +1,7 @@
 /** Errors that any database server may cause, whichever driver reports them. */
-import { DatabaseError } from '../database.js'
+import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
 import { ACQUIRE_TIMEOUT_MS, QUEUE_LIMIT } from './limits.js'
+import type { Categories, ErrorRead, ErrorWords } from './product.js'
 
 /** Code of an answer that did not come in time. */
 export const SILENCE = 'ETIMEDOUT'
@@ -8,6 +9,66 @@ export const SILENCE = 'ETIMEDOUT'
 /** Tells whether an answer did not come in time. */
 export function isSilence(error: unknown): error is DatabaseError {
   return error instanceof DatabaseError && error.code === SILENCE
+}
+
+/**
+ * Errors of a server that takes no writes, or has lost its Galera cluster. After a failover the old
+ * primary may live on, and a connection to it never recovers.
+ */
+const WRONG_SERVER = new Set([
+  'ER_OPTION_PREVENTS_STATEMENT',
+  'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+  'ER_READ_ONLY_MODE',
+  'ER_UNKNOWN_COM_ERROR',
+  '25006',
+])
+
+/** Tells whether the server is read-only, or no longer part of its cluster. */
+export function isWrongServer(error: unknown): boolean {
+  return error instanceof DatabaseError && WRONG_SERVER.has(error.code)
+}
+
+/**
+ * Tells whether the other connections to the server are likely to have the same fault: it is the
+ * wrong server, or silent.
+ */
+export function condemnsOthers(error: unknown): boolean {
+  return isWrongServer(error) || isSilence(error)
+}
+
+/**
+ * Translates an error of a driver. Its message may quote values and statements, so a message of the
+ * server keeps its quotes only where they are known to hold names, and there is no `cause`.
+ */
+export function translated(words: ErrorWords, error: unknown): DatabaseError {
+  if (error instanceof DatabaseError) return error
+  const { code, category, message, isServers } = words.read(error)
+  if (!isServers) return new DatabaseError(code, category, message)
+  const shown = words.quotesNames(code) ? message : withoutValues(message)
+  return new DatabaseError(code, category, `${code}: ${shown}${words.remedies[code] ?? ''}`)
+}
+
+export function categoryOf<T>(
+  categories: Categories<T>,
+  fits: (one: T) => boolean,
+): DatabaseErrorCategory | undefined {
+  const all = ['lock', 'unreachable', 'capacity', 'data'] as const
+  return all.find((category) => categories[category].some(fits))
+}
+
+/** TLS that is not there or not trusted, a password that is missing: these do not pass. */
+const USAGE = /^(?:HANDSHAKE_|AUTH_|ERR_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_)/
+const SAYS_USAGE = /SSL connections|SASL|password must be|client password/i
+
+/** Reads an error of the client, or of the network. `lost`: code of one that has none. */
+export function clientError(code: string | undefined, message: string, lost: string): ErrorRead {
+  const isUsage = USAGE.test(code ?? '') || SAYS_USAGE.test(message)
+  return {
+    code: code ?? (isUsage ? 'DATABASE_CLIENT' : lost),
+    category: isUsage ? 'usage' : 'unreachable',
+    message,
+    isServers: false,
+  }
 }
 
 /** The error of a server that has not answered. */
@@ -64,7 +125,7 @@ export function transactionLost(): DatabaseError {
 /**
  * Removes all from the first quote on, since a value may hold quotes. A name at the very end stays.
  */
-export function withoutValues(message: string): string {
+function withoutValues(message: string): string {
   const first = message.search(/['"`]/)
   if (first === -1) return message
   const name = /( for (?:key|column) ['`][\w.`]+['`](?: at row \d+)?)$/.exec(message)?.[1] ?? ''

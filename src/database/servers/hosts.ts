@@ -8,27 +8,22 @@ import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { DatabaseError, type QueryResult } from '../database.js'
 import { identityOf } from '../identity.js'
-import { unsent } from './errors.js'
+import { isWrongServer, unsent } from './errors.js'
 import { BEGIN_TIMEOUT_MS } from './limits.js'
 import type { ServerSession, ServerSessions } from './sessions.js'
 
 /** Errors of this process itself, which another server would not change. */
 const OWN = /^DATABASE_(?:CLOSED|QUEUE_FULL|DRIVER_MISSING)$/
 
-/** Checks that differ between the products. */
-export interface HostChecks {
-  /** Tells whether an error shows that the server is read-only, or has left its cluster. */
-  readonly isWrongServer: (error: unknown) => boolean
-  /**
-   * Tells whether the server of a session takes writes. Has the session see all that the cluster
-   * has committed.
-   */
-  readonly isWritable: (query: (sql: string) => Promise<QueryResult>) => Promise<boolean>
-}
+/**
+ * Tells whether the server of a session takes writes. Has the session see all that the cluster has
+ * committed.
+ */
+export type IsWritable = (query: (sql: string) => Promise<QueryResult>) => Promise<boolean>
 
 export class Hosts<Session extends ServerSession> {
   readonly #hosts: readonly ServerSessions<Session>[]
-  readonly #checks: HostChecks
+  readonly #isWritable: IsWritable
   readonly #logger: BurstLogger
   readonly #hostOf = new WeakMap<Session, ServerSessions<Session>>()
   /** Sessions found to be on the right server: an address may come to mean another one. */
@@ -43,10 +38,14 @@ export class Hosts<Session extends ServerSession> {
   #identity: string | undefined
 
   /** `hosts`: at least one. */
-  constructor(hosts: readonly ServerSessions<Session>[], checks: HostChecks, logger: BurstLogger) {
+  constructor(
+    hosts: readonly ServerSessions<Session>[],
+    isWritable: IsWritable,
+    logger: BurstLogger,
+  ) {
     this.#hosts = hosts
     this.#current = hosts[0]!
-    this.#checks = checks
+    this.#isWritable = isWritable
     this.#logger = logger
   }
 
@@ -77,7 +76,7 @@ export class Hosts<Session extends ServerSession> {
   end(session: Session, error: unknown): void {
     const host = this.#hostOf.get(session)
     host?.end(session, error)
-    if (host && this.#checks.isWrongServer(error)) this.#leave(host, error)
+    if (host && isWrongServer(error)) this.#leave(host, error)
   }
 
   async close(): Promise<void> {
@@ -101,7 +100,7 @@ export class Hosts<Session extends ServerSession> {
   /** @throws DatabaseError if this server is not to be used */
   async #admit(host: ServerSessions<Session>, session: Session): Promise<void> {
     const query = (sql: string) => session.query(sql, [], BEGIN_TIMEOUT_MS)
-    if (!(await this.#checks.isWritable(query))) throw readOnly(host)
+    if (!(await this.#isWritable(query))) throw readOnly(host)
     const identity = await identityOf(query)
     if (this.#identity !== undefined && identity !== this.#identity) throw this.#foreign(host)
     // Before the tables have been made, each connection asks again.

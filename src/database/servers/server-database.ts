@@ -19,6 +19,7 @@ import { databaseNow } from '../dialect.js'
 import { migrate, migrationsFolder, PARTS, type Migratable } from '../migrations.js'
 import { OpenTransaction } from '../open-transaction.js'
 import { comesFrom } from '../source.js'
+import { condemnsOthers } from './errors.js'
 import type { Hosts } from './hosts.js'
 import type { ServerSession } from './sessions.js'
 
@@ -26,8 +27,6 @@ import type { ServerSession } from './sessions.js'
 export interface Product<Session extends ServerSession> {
   readonly dialect: Dialect
   readonly hosts: Hosts<Session>
-  /** Tells whether other connections to the server are likely to have the same fault. */
-  readonly condemnsOthers: (error: unknown) => boolean
   /** Runs `work` on the session while no other process may change tables. */
   readonly exclusively: <T>(
     session: Session,
@@ -51,7 +50,7 @@ export class ServerDatabase<Session extends ServerSession> implements Database, 
   }
 
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
-    const { hosts, condemnsOthers } = this.#product
+    const { hosts } = this.#product
     return this.#lifetime.run(async () => {
       const session = await hosts.acquire()
       try {

@@ -1,41 +1,40 @@
 /**
- * Reads the URL of a database server, `scheme://user:password@host:port,host:port/database?…`. No
- * message shows a value, because a URL holds the password.
+ * Reads the URL of a database server, `scheme://user:password@host:port,host:port/database?…`.
+ * Accepts a few parameters, refuses others that ask for another connection than would be made, and
+ * names the rest in a warning. No message shows a value, because a URL holds the password.
  */
 import { wrongValue } from '../../support/options.js'
 import { urlsOfHosts } from './host-list.js'
-
-/** Parts of a URL. */
-export interface ServerUrl {
-  /** At least one, each with the name and the port that the URL gives. */
-  readonly hosts: readonly { host: string | undefined; port: number | undefined }[]
-  readonly user: string | undefined
-  readonly password: string | undefined
-  /** Empty: none is named. */
-  readonly database: string
-  readonly parameters: URLSearchParams
-}
+import type { Parameters, ProductWords, ServerOptions, TlsOptions } from './product.js'
+import { plainly, tlsOf } from './tls.js'
 
 /**
  * Names of parameters that a message may show. Any other may be a piece of a password with a `?`.
  */
 const NAME = /^[\w.-]{1,40}$/
 
-/** @throws RangeError naming `option`, with `allowed` */
-export function serverUrl(
+/** @throws RangeError naming `option`, or the parameter whose value is wrong */
+export function urlOptions<Ssl>(
+  words: ProductWords<Ssl>,
   text: string,
   option: string,
-  schemes: readonly string[],
-  allowed: string,
-): ServerUrl {
-  const urls = urlsOfHosts(text).map((one, index, all) => {
+  warn: (message: string) => void,
+): ServerOptions<Ssl | TlsOptions> {
+  const [scheme] = words.schemes
+  const allowed =
+    `${scheme}://user:password@host:port/database or ` +
+    `${scheme}://user:password@host:port,host:port/database (special characters ` +
+    `percent-encoded), with ${words.url.example} or ?connection_limit=… where wanted`
+  // `URL` refuses a URL without a host, which a socket does without.
+  const readable = text.replace(/^([a-z]+:\/\/(?:[^/?#]*@)?)(?=[/?:]|$)/i, '$1localhost')
+  const urls = urlsOfHosts(readable).map((one, index, all) => {
     // `new URL` puts what it was given, password and all, into its error.
     if (URL.canParse(one)) return new URL(one)
     const which = all.length > 1 ? `whose host ${index + 1} of ${all.length}` : 'that'
     throw wrongValue(option, `a URL ${which} cannot be read`, allowed)
   })
   const [url] = urls as [URL]
-  if (!schemes.includes(url.protocol.slice(0, -1))) {
+  if (!words.schemes.includes(url.protocol.slice(0, -1))) {
     throw wrongValue(option, `${url.protocol}…`, allowed)
   }
   // A password with a raw / or #, or a URL without its //, would be shown as the database.
@@ -49,38 +48,43 @@ export function serverUrl(
       throw wrongValue(option, 'a URL with a wrong % in it', allowed)
     }
   }
+  const hosts = urls.map(({ hostname, port }) => ({
+    host: decoded(hostname.replace(/^\[(.*)\]$/, '$1')),
+    port: port === '' ? undefined : Number(port),
+  }))
+  const warning = (what: string) => warn(`wide-cache: option "${option}": ${what}`)
+  const parameters = acceptedParameters(words, url.searchParams, option, warning)
+  const limit = parameters.get('connection_limit')
   return {
-    hosts: urls.map(({ hostname, port }) => ({
-      host: decoded(hostname.replace(/^\[(.*)\]$/, '$1')),
-      port: port === '' ? undefined : Number(port),
-    })),
+    ...(hosts.length > 1 ? { hosts } : hosts[0]),
     user: decoded(url.username),
     password: decoded(url.password),
     database: decoded(url.pathname.slice(1)) ?? '',
-    parameters: url.searchParams,
+    ssl: tlsOf(words.tls, parameters, warning),
+    connectionLimit: limit === undefined ? undefined : Number(limit),
+    ...words.url.options(parameters),
   }
 }
 
-/**
- * Returns the parameters that `nameOf` knows by any of their spellings. `refuse` throws for those
- * that ask for another connection than would be made; the rest is named in a warning.
- */
-export function acceptedParameters<Name extends string>(
+/** Returns the parameters that are accepted, in any spelling, by their names. */
+function acceptedParameters(
+  { url, tls }: ProductWords,
   parameters: URLSearchParams,
-  nameOf: (given: string) => Name | undefined,
-  refuse: (given: string, shown: string) => void,
+  option: string,
   warning: (what: string) => void,
-): ReadonlyMap<Name, string> {
-  const accepted = new Map<Name, string>()
+): Parameters {
+  const names = ['connection_limit', tls.mode, ...Object.values(tls.files), ...url.parameters]
+  const accepted = new Map<string, string>()
   const unknown: string[] = []
   for (const [given, value] of parameters) {
-    const name = nameOf(given)
+    const name = names.find((one) => plainly(one) === plainly(given))
     if (name !== undefined) {
       if (!accepted.has(name)) accepted.set(name, value)
       continue
     }
     const shown = NAME.test(given) ? given : '(a name with special characters)'
-    refuse(given, shown)
+    const [, allowed] = url.refused.find(([word]) => word.test(plainly(given))) ?? []
+    if (allowed) throw wrongValue(option, `a URL with the parameter ${shown}`, allowed)
     unknown.push(shown)
   }
   if (unknown.length > 0) {

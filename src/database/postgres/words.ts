@@ -1,0 +1,65 @@
+import { wrongValue } from '../../support/options.js'
+import type { ProductWords } from '../servers/product.js'
+import { ERRORS } from './errors.js'
+import type { PostgresOptions } from './options.js'
+
+const TLS = ['sslmode', 'sslrootcert', 'sslcert', 'sslkey'] as const
+const [MODE, CA, CERT, KEY] = TLS
+
+/** Values of `target_session_attrs` that a server which takes writes has. */
+const WRITABLE = ['any', 'read-write', 'primary']
+
+/** PostgreSQL's words, and those of libpq. */
+export const POSTGRES: ProductWords<PostgresOptions['ssl']> = {
+  name: 'PostgreSQL',
+  schemes: ['postgres', 'postgresql'],
+  port: 5432,
+  holder: 'database',
+  options: [],
+  url: {
+    example: '?sslmode=require, ?host=/folder/of/the/socket',
+    parameters: ['host', 'port', 'target_session_attrs'],
+    refused: [[/ssl|tls|channelbinding/, `of TLS, ${TLS.join(', ')}`]],
+    options: (parameters) => {
+      const attributes = parameters.get('target_session_attrs')
+      if (attributes !== undefined && !WRITABLE.includes(attributes)) {
+        const allowed = `${WRITABLE.join(', ')}: the server must take writes`
+        throw wrongValue('target_session_attrs', 'something else', allowed)
+      }
+      const [host, port] = [parameters.get('host'), parameters.get('port')]
+      return { ...(host && { host }), ...(port && { port: Number(port) }) }
+    },
+  },
+  // https://www.postgresql.org/docs/current/libpq-ssl.html
+  tls: {
+    mode: MODE,
+    levels: {
+      disable: 'none',
+      allow: 'no try',
+      prefer: 'no try',
+      require: 'encrypted',
+      'verify-ca': 'trusted',
+      'verify-full': 'named',
+    },
+    files: { ca: CA, cert: CERT, key: KEY },
+    byFile: 'named',
+    // As libpq has both.
+    caIsTrust: true,
+    refusesMissingFile: true,
+    trusted: { checkServerIdentity: () => undefined },
+    named: {},
+  },
+  checks: {
+    ECONNRESET: 'the connection was cut. Check that host and port are those of a PostgreSQL server',
+  },
+  refusals: {
+    '28P01': 'Check user name and password',
+    '28000':
+      'Check the user name, and that pg_hba.conf lets this user in from this host. Where it asks ' +
+      'for TLS, add ?sslmode=require to the URL',
+    '3D000': 'Check the name of the database, or make it (CREATE DATABASE "%")',
+    '42501': 'Let the user in (GRANT CONNECT ON DATABASE "%" TO …)',
+    '53300': 'Raise max_connections at the server, or lower connection_limit here',
+  },
+  errors: ERRORS,
+}
