@@ -29,12 +29,14 @@ export const CATEGORIES: Categories<number> = {
 }
 
 /**
- * MariaDB's errors, by number and SQLSTATE, where MySQL uses the number for another error: mysql2
- * has MySQL's names only.
+ * Errors of the 4000s that the package speaks of. mysql2 has MySQL's names, and MariaDB has other
+ * errors there. Of MySQL's, a program like this one meets only that of an idle connection.
  */
-const MARIADB_NAMES: Readonly<Record<string, string>> = {
-  '4025 23000': 'ER_CONSTRAINT_FAILED',
-  '4151 HY000': 'ER_ACCOUNT_HAS_BEEN_LOCKED',
+const NAMES: Readonly<Record<number, string>> = {
+  4025: 'ER_CONSTRAINT_FAILED',
+  4031: 'ER_CLIENT_INTERACTION_TIMEOUT',
+  4150: 'ER_USER_IS_BLOCKED',
+  4151: 'ER_ACCOUNT_HAS_BEEN_LOCKED',
 }
 
 /** Errors whose quotes hold names of tables, columns, constraints, settings and users only. */
@@ -116,13 +118,19 @@ function read(error: unknown): ErrorRead {
     return clientError(code, message, 'PROTOCOL_CONNECTION_LOST')
   }
   return {
-    code: MARIADB_NAMES[`${errno} ${sqlState}`] ?? code ?? `ER_${errno}`,
+    code: nameOf(errno, code),
     category:
       categoryOf(CATEGORIES, (one) => one === errno) ??
       (/^2[23]/.test(sqlState) ? 'data' : 'usage'),
     message: sqlMessage,
     isServers: true,
   }
+}
+
+/** The name of a server error. One without a name here is not called by that of another. */
+function nameOf(errno: number, code: string | undefined): string {
+  const isAmbiguous = errno >= 4000 && errno < 5000
+  return NAMES[errno] ?? (isAmbiguous ? undefined : code) ?? `ER_${errno}`
 }
 
 function fieldsOf(error: unknown) {
