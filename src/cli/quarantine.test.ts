@@ -88,7 +88,7 @@ describe('quarantine', () => {
       await activity.flush()
       await activity.drain({ all: true })
     })
-    await refusing(database, 'hits_seen', async () => {
+    await refusing(database, 'hits_viewings', async () => {
       for (const viewer of ['anna', 'bert', 'anna']) hits.record('7', { viewer })
       await hits.flush()
       await hits.drain({ all: true })

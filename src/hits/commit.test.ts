@@ -54,7 +54,7 @@ test('transactions lock viewings, hours and days in one order, however hits come
   })
   const written = await rowsOf(hits)
   // By window and hash; by hour and item; by day and item.
-  assertAscending(written.get('hits_seen')!, [1, 2])
+  assertAscending(written.get('hits_viewings')!, [1, 2])
   const all = await rowsOf(hits.map(({ time, item }) => ({ time, item, viewer: null })))
   assertAscending(all.get('hits_hours')!, [2, 1])
   assertAscending(all.get('hits_days')!, [2, 1])

@@ -34,7 +34,11 @@ interface Viewing {
 }
 
 /** Viewings, and how often each has come. */
-export const SEEN = table('hits_seen', ['name', 'window_start', 'viewing'], ['times', 'add'])
+export const VIEWINGS = table(
+  'hits_viewings',
+  ['name', 'window_start', 'viewing'],
+  ['times', 'add'],
+)
 
 /** 128 bits: that two of a thousand million viewings share a hash has a chance of 1 in 10^20. */
 const VIEWING_BYTES = 16
@@ -88,7 +92,7 @@ async function enter(
   name: string,
   tx: Transaction,
 ): Promise<Viewing[]> {
-  await SEEN.upsert(
+  await VIEWINGS.upsert(
     tx,
     viewings.map(({ windowStart, hash }) => [name, windowStart, hash, 1]),
   )
@@ -100,7 +104,7 @@ async function enter(
     .map((hashes) => `(window_start = ? AND viewing IN (${placeholders(hashes.length)}))`)
     .join(' OR ')
   const { rows } = await tx.query(
-    `SELECT window_start, viewing FROM hits_seen WHERE name = ? AND times = 1 AND (${ofWindows})`,
+    `SELECT window_start, viewing FROM hits_viewings WHERE name = ? AND times = 1 AND (${ofWindows})`,
     [name, ...[...byWindow].flatMap(([windowStart, hashes]) => [windowStart, ...hashes])],
   )
   const fresh = new Set(

@@ -24,7 +24,7 @@ function database(hasViewings: boolean) {
     if (sql.startsWith('SELECT window_start') && hasViewings) {
       rows = [{ window_start: 1_000, viewing: Buffer.alloc(16) }]
     } else if (sql.startsWith('SELECT MIN(hour)')) rows = [{ hour: NOW / HOUR_MS - 1_000 }]
-    if (sql.startsWith('DELETE FROM hits_seen')) removed.viewings++
+    if (sql.startsWith('DELETE FROM hits_viewings')) removed.viewings++
     if (sql.startsWith('DELETE FROM hits_hours')) removed.hours++
     return { rows, affectedRows: 1 }
   }

@@ -600,7 +600,7 @@ export function hitsSuite(pair: Pair): void {
           [await one.count('a'), await other.count('a'), (await one.top(9)).length],
           [1, 2, 1],
         )
-        const { rows } = await site.database().query('SELECT viewing FROM hits_seen')
+        const { rows } = await site.database().query('SELECT viewing FROM hits_viewings')
         assert.equal(rows.length, 3)
         // Not even the same under two names.
         assert.equal(
@@ -621,7 +621,7 @@ export function hitsSuite(pair: Pair): void {
         ]
         for (const start of [old, young]) {
           await database.query(
-            'INSERT INTO hits_seen (name, window_start, viewing, times) VALUES (?, ?, ?, 1)',
+            'INSERT INTO hits_viewings (name, window_start, viewing, times) VALUES (?, ?, ?, 1)',
             [name, start, Buffer.alloc(16)],
           )
         }
@@ -632,7 +632,7 @@ export function hitsSuite(pair: Pair): void {
         hits.record('a', { viewer: 'anna' })
         const windows = async () => {
           const { rows } = await database.query(
-            'SELECT window_start FROM hits_seen WHERE name = ? ORDER BY window_start',
+            'SELECT window_start FROM hits_viewings WHERE name = ? ORDER BY window_start',
             [name],
           )
           return rows.map((row) => row['window_start'])
@@ -942,7 +942,7 @@ export function hitsSuite(pair: Pair): void {
         await commit([hit(NOON + 5 * WINDOW_MS - 1)], now)
         assert.equal((await readCounts(database, name, `hits.${name}`, ['a'])).get('a'), 2)
         const { rows } = await database.query(
-          'SELECT window_start FROM hits_seen WHERE name = ? ORDER BY window_start',
+          'SELECT window_start FROM hits_viewings WHERE name = ? ORDER BY window_start',
           [name],
         )
         assert.deepEqual(
@@ -1003,7 +1003,7 @@ export function hitsSuite(pair: Pair): void {
         await commitOther(hits.slice(0, 2))
         const left = async (of: string) =>
           Number(
-            (await database.query('SELECT COUNT(*) AS n FROM hits_seen WHERE name = ?', [of]))
+            (await database.query('SELECT COUNT(*) AS n FROM hits_viewings WHERE name = ?', [of]))
               .rows[0]?.['n'],
           )
         const query = database.query.bind(database)

@@ -4,7 +4,7 @@
  */
 import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
-import { SEEN } from './commit.js'
+import { VIEWINGS } from './commit.js'
 import { type ItemPeriod, itemPeriods, moveHistory } from './history.js'
 import { checkedCount, itemCounts } from './read-counts.js'
 
@@ -20,7 +20,7 @@ export interface MoveTarget {
 }
 
 /**
- * The window of the rows of `hits_seen` that stand for items: no hit is so old, and retention
+ * The window of the rows of `hits_viewings` that stand for items: no hit is so old, and retention
  * removes it first.
  */
 const ITEM_WINDOW = 0
@@ -84,5 +84,5 @@ async function readItem(
  */
 async function lock(tx: Transaction, name: string, item: string): Promise<void> {
   const key = hash('sha256', item, 'buffer').subarray(0, KEY_BYTES)
-  await SEEN.upsert(tx, [[name, ITEM_WINDOW, key, 1]])
+  await VIEWINGS.upsert(tx, [[name, ITEM_WINDOW, key, 1]])
 }

@@ -4,7 +4,7 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { wrapped } from '../../test/servers/wrapped.js'
 import type { Database } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { SEEN } from './commit.js'
+import { VIEWINGS } from './commit.js'
 import { removeOldHits } from './retention.js'
 
 const ROWS = 5_001
@@ -17,7 +17,7 @@ test('old viewings are removed piece by piece, one statement at a time', async (
     viewing.writeUInt32BE(i)
     return ['threads', 1_000, viewing, 1] as const
   })
-  await SEEN.insert(database, rows)
+  await VIEWINGS.insert(database, rows)
   let underWay = 0
   const slow: Database = wrapped(database, {
     query: async (sql, parameters) => {
@@ -30,7 +30,7 @@ test('old viewings are removed piece by piece, one statement at a time', async (
   })
   assert.equal(await removeOldHits(slow, 'threads', 2_000), false)
   assert.equal(underWay, 0)
-  const { rows: left } = await database.query('SELECT COUNT(*) AS n FROM hits_seen')
+  const { rows: left } = await database.query('SELECT COUNT(*) AS n FROM hits_viewings')
   assert.deepEqual(left, [{ n: 0 }])
   await database.close()
 })

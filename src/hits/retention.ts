@@ -23,18 +23,18 @@ export async function removeOldHits(
       const {
         rows: [next],
       } = await database.query(
-        'SELECT window_start, viewing FROM hits_seen ' +
+        'SELECT window_start, viewing FROM hits_viewings ' +
           'WHERE name = ? AND window_start < ? ORDER BY window_start, viewing LIMIT 1 OFFSET ?',
         [name, keepFrom, ROWS_A_PIECE],
       )
       const windowStart = next?.['window_start'] ?? keepFrom
-      await database.query('DELETE FROM hits_seen WHERE name = ? AND window_start < ?', [
+      await database.query('DELETE FROM hits_viewings WHERE name = ? AND window_start < ?', [
         name,
         windowStart,
       ])
       if (!next) return false
       await database.query(
-        'DELETE FROM hits_seen WHERE name = ? AND window_start = ? AND viewing < ?',
+        'DELETE FROM hits_viewings WHERE name = ? AND window_start = ? AND viewing < ?',
         [name, windowStart, next['viewing'] ?? null],
       )
     }

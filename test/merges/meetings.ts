@@ -198,7 +198,7 @@ export const MEETINGS: readonly Meeting[] = [
   {
     what: 'transactions commit the hits of one item, and the same viewing, and process them',
     leaves: {
-      hits_seen: { times: '2 1' },
+      hits_viewings: { times: '2 1' },
       hits_hours: { hits: '17' },
       hits_days: { hits: '17' },
       hits_counts: { hits: '17' },

@@ -183,7 +183,7 @@ for (const category of ['lock', 'capacity'] as const) {
       const real = orders.actor('collector').database
       const database = wrapped(real, {
         query: async (sql, values) => {
-          if (sql.startsWith('DELETE FROM hits_seen')) throw error
+          if (sql.startsWith('DELETE FROM hits_viewings')) throw error
           return real.query(sql, values)
         },
       })
@@ -194,7 +194,7 @@ for (const category of ['lock', 'capacity'] as const) {
           else await assert.rejects(removal, error)
         },
       })
-      assert.equal(orders.look('SELECT * FROM hits_seen').length, 1)
+      assert.equal(orders.look('SELECT * FROM hits_viewings').length, 1)
     }, BOUNDS)
   })
 }

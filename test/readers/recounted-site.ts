@@ -96,7 +96,10 @@ export class RecountedSite {
     while (await removeHours(database, name, now));
     const viewingsFrom = now - 48 * HOUR_MS
     while (await removeOldHits(database, name, viewingsFrom));
-    await this.#assertNone('hits_seen WHERE name = ? AND window_start < ?', [name, viewingsFrom])
+    await this.#assertNone('hits_viewings WHERE name = ? AND window_start < ?', [
+      name,
+      viewingsFrom,
+    ])
     const rowsFrom = now - retention.rowsMs
     await this.#assertNone('activities WHERE name = ? AND created_at < ?', [name, rowsFrom])
     const second = Math.floor(rowsFrom / 1000)

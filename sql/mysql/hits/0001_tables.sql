@@ -9,9 +9,9 @@ CREATE TABLE IF NOT EXISTS hits_counts (
   KEY hits_counts_top (name, hits)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- Who has seen what in which window, so that it counts once. `viewing` is a hash of both; `times` says in how
+-- Who has viewed what in which window, so that it counts once. `viewing` is a hash of both; `times` says in how
 -- many transactions it has come, so that the one that finds 1 knows that it is the first.
-CREATE TABLE IF NOT EXISTS hits_seen (
+CREATE TABLE IF NOT EXISTS hits_viewings (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   window_start BIGINT NOT NULL,
   viewing BINARY(16) NOT NULL,

@@ -8,7 +8,7 @@ CREATE TABLE IF NOT EXISTS hits_counts (
 );
 CREATE INDEX IF NOT EXISTS hits_counts_top ON hits_counts (name, hits);
 
-CREATE TABLE IF NOT EXISTS hits_seen (
+CREATE TABLE IF NOT EXISTS hits_viewings (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   window_start BIGINT NOT NULL,
   viewing BYTEA NOT NULL,

@@ -9,9 +9,9 @@ CREATE TABLE IF NOT EXISTS hits_counts (
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS hits_counts_top ON hits_counts (name, hits);
 
--- Who has seen what in which window, so that it counts once. `viewing` is a hash of both; `times` says in how
+-- Who has viewed what in which window, so that it counts once. `viewing` is a hash of both; `times` says in how
 -- many transactions it has come, so that the one that finds 1 knows that it is the first.
-CREATE TABLE IF NOT EXISTS hits_seen (
+CREATE TABLE IF NOT EXISTS hits_viewings (
   name TEXT NOT NULL,
   window_start INTEGER NOT NULL,
   viewing BLOB NOT NULL,
