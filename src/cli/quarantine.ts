@@ -37,7 +37,7 @@ export async function quarantine(
     log,
     ['wide-cache'],
     (database) => new Frames({ ...flags, database, log, print }).run(action),
-    ['activity', 'hits', 'collision-free-map'],
+    ['activity', 'hits'],
   )
 }
 
@@ -98,9 +98,9 @@ class Frames extends SetAside<QuarantinedFrame, number, 'retry' | 'drop'> {
   }
 
   protected async shown(frame: QuarantinedFrame) {
-    const { database, log } = this.asked
+    const { database } = this.asked
     const bytes = await bytesOf(database, frame)
-    const kind = await kindOfFrame(database, frame, log)
+    const kind = await kindOfFrame(database, frame)
     const fields = { ...this.listed(frame), kind: kind.kind || null, bytes: bytes.length }
     const { content, more } = contentOf(kind, bytes)
     const text =
@@ -113,10 +113,10 @@ class Frames extends SetAside<QuarantinedFrame, number, 'retry' | 'drop'> {
   }
 
   protected async act(frame: QuarantinedFrame, verb: 'retry' | 'drop') {
-    const { database, log } = this.asked
+    const { database } = this.asked
     if (verb === 'drop') return dropFrame(database, frame)
     if (frame.writer === null) return 'bytes that are no frame cannot be retried'
-    const { kind, retry } = await kindOfFrame(database, frame, log)
+    const { kind, retry } = await kindOfFrame(database, frame)
     if (!retry) return `only the processes of "${frame.name}" can commit rows of kind "${kind}"`
     try {
       return await retry()

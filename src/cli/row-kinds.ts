@@ -3,12 +3,10 @@ import { commitVisits } from '../activity/commit.js'
 import { packedPairs, unpackPair } from '../activity/packed-dimensions.js'
 import { type Visit, visitCodec } from '../activity/visit.js'
 import type { Database } from '../database/database.js'
-import { countingMap, hitsCommit } from '../hits/counting.js'
+import { hitsCommit } from '../hits/commit.js'
 import { type Hit, hitCodec } from '../hits/hit.js'
 import { GRID_NAME_START } from '../hits/options.js'
 import type { Codec } from '../support/codec.js'
-import { systemEnvironment } from '../support/environment.js'
-import type { Logger } from '../support/logger.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import {
   type QuarantinedFrame,
@@ -33,11 +31,7 @@ export interface FrameKind {
 }
 
 /** Returns the kind of a frame, by what is recorded for its name. */
-export async function kindOfFrame(
-  database: Database,
-  frame: QuarantinedFrame,
-  logger: Logger,
-): Promise<FrameKind> {
+export async function kindOfFrame(database: Database, frame: QuarantinedFrame): Promise<FrameKind> {
   const { name: gridName } = frame
   const kind = (await readNameSettings(database, gridName))?.kind ?? ''
   const known = <Row>(rows: RowKind<Row>, shown: (row: Row) => object): FrameKind => ({
@@ -50,8 +44,7 @@ export async function kindOfFrame(
   }
   if (kind === 'hits' && gridName.startsWith(GRID_NAME_START)) {
     const name = gridName.slice(GRID_NAME_START.length)
-    const { map } = countingMap(database, { name, gridName, logger }, systemEnvironment)
-    const commit = hitsCommit({ name, gridName, repeatSeconds: 0 }, () => map)
+    const commit = hitsCommit({ name, gridName, repeatSeconds: 0 })
     return known({ kind, codec: hitCodec, commit }, shownHit)
   }
   const rowsIn = (bytes: Buffer) => rowsInFrame(frame, bytes, { kind, codec: OF_ANY_KIND })

@@ -57,7 +57,7 @@ Flags of quarantine. Retried rows are committed once; dropped ones count as lost
   --json                      prints what it finds or does as JSON
 
 Flags of parked. Skipped updates and entries are gone:
-  --name <name>               only this: the id of a map or an export queue, or hits.<name>
+  --name <name>               only this: the id of a map or an export queue
   --json                      prints what it finds or does as JSON
 
 Flags of certificate. The day comes before them, as 2026-05-17 (default: today, in UTC):

@@ -47,7 +47,7 @@ export function mapParts<K, V>(
   return { queue, combining, metrics, calls, every: settings.every }
 }
 
-/** {@link CollisionFreeMap}, over parts that hits or tests may own. */
+/** {@link CollisionFreeMap}, over parts that tests may own. */
 export class MapOfParts<K, V> extends QueueProcessor {
   readonly #queue: Queue<K, V>
   readonly #combining: Combining<K, V>

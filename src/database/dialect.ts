@@ -24,8 +24,6 @@ interface Differences {
   readonly updateByIds: (table: string, column: string) => string
   /** Hexadecimal digits of a text, as UTF-8, or of bytes. */
   readonly hex: (expression: string, of: 'text' | 'bytes') => string
-  /** The number whose digits are in a column of bytes. */
-  readonly numberIn: (column: string) => string
   /** A number below 2^25 made of a column of bytes, the same each time; 0 for no bytes. */
   readonly weight: (column: string) => string
   /** Join between the tables of an UPDATE of several; `undefined` where there is none. */
@@ -63,7 +61,6 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = given.id ` +
       `SET t.${column} = given.value`,
     hex: (expression) => `HEX(${expression})`,
-    numberIn: (column) => `CAST(${column} AS DECIMAL(20))`,
     weight: (column) => `CRC32(${column}) % 16777213`,
     // The first table's row is locked first.
     updateJoin: ' STRAIGHT_JOIN ',
@@ -93,7 +90,6 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `AS given WHERE ${table}.id = given.id`,
     hex: (expression, of) =>
       `encode(${of === 'bytes' ? expression : `convert_to(${expression}, 'UTF8')`}, 'hex')`,
-    numberIn: (column) => `CAST(convert_from(${column}, 'UTF8') AS NUMERIC)`,
     weight: (column) =>
       `CASE WHEN LENGTH(${column}) = 0 THEN 0 ELSE ` +
       `CAST(CAST('x' || SUBSTR(MD5(${column}), 1, 6) AS BIT(24)) AS INT) END`,
@@ -120,7 +116,6 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, ` +
       `value ->> 1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
     hex: (expression) => `HEX(${expression})`,
-    numberIn: (column) => `CAST(${column} AS DECIMAL(20))`,
     weight: sqliteWeight,
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
@@ -267,11 +262,6 @@ export function skipLocked(dialect: Dialect): string {
 /** Selects the hexadecimal digits of a text, as UTF-8, or of bytes. */
 export function hex(dialect: Dialect, expression: string, of: 'text' | 'bytes'): string {
   return DIFFERENCES[dialect].hex(expression, of)
-}
-
-/** Selects the number whose digits are in a column of bytes. */
-export function numberIn(dialect: Dialect, column: string): string {
-  return DIFFERENCES[dialect].numberIn(column)
 }
 
 /** Selects a number below 2^25 made of a column of bytes; 0 for no bytes. */

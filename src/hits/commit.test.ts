@@ -1,38 +1,43 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SqlValue, Transaction } from '../database/database.js'
+import type { SqlRow, SqlValue, Transaction } from '../database/database.js'
 import { HOUR_MS } from '../support/clock.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
+import { moveHits } from './move.js'
 
 const NOW = Date.UTC(2026, 0, 2, 12)
 const REPEAT_MS = 600_000
 
-/** The rows that a commit writes to each table, in their order. */
-async function rowsOf(hits: readonly Hit[]): Promise<Map<string, (readonly SqlValue[])[]>> {
+/** The rows that a transaction writes to each table, or deletes, in their order. */
+async function rowsOf(
+  work: (tx: Transaction) => Promise<unknown>,
+  answers: (sql: string) => SqlRow[] = () => [],
+): Promise<Map<string, (readonly SqlValue[])[]>> {
   const written = new Map<string, (readonly SqlValue[])[]>()
   const tx = {
     dialect: 'sqlite',
     maxStatementBytes: Infinity,
     async query(sql: string, values: readonly SqlValue[]) {
-      const [, table, columns] = /^INSERT INTO (\w+) \(([^)]*)\)/.exec(sql) ?? []
+      const [, table, columns] =
+        /^INSERT INTO (\w+) \(([^)]*)\)/.exec(sql) ??
+        /^DELETE FROM (\w+) WHERE (.*)/.exec(sql) ??
+        []
       if (table && columns) {
         const rows = written.get(table) ?? []
         written.set(table, rows)
-        const { length } = columns.split(',')
+        const { length } = columns.split(/,|AND/)
         for (let at = 0; at < values.length; at += length) rows.push(values.slice(at, at + length))
       }
-      return { rows: [], affectedRows: 0 }
+      return { rows: answers(sql), affectedRows: 0 }
     },
   } as unknown as Transaction
-  await commitHits(hits, tx, {
-    name: 'threads',
-    repeatMs: REPEAT_MS,
-    now: NOW,
-    add: async () => undefined,
-  })
+  await work(tx)
   return written
 }
+
+const committed = (hits: readonly Hit[]) =>
+  rowsOf((tx) => commitHits(hits, tx, { name: 'threads', repeatMs: REPEAT_MS, now: NOW }))
 
 /** Asserts that rows stand in ascending order of these columns. */
 function assertAscending(rows: readonly (readonly SqlValue[])[], columns: readonly number[]): void {
@@ -46,16 +51,40 @@ function assertAscending(rows: readonly (readonly SqlValue[])[], columns: readon
   assert.deepEqual(keys, sorted)
 }
 
-test('transactions lock viewings, hours and days in one order, however hits come', async () => {
+test('commits lock viewings, counts, hours and days in one order, however hits come', async () => {
   const hits = Array.from({ length: 40 }, (_, i): Hit => {
     const n = (i * 17) % 40
     const time = NOW - (n % 5) * HOUR_MS * 7
     return { time, item: `item ${n % 3}`, viewer: n % 4 === 0 ? null : Buffer.alloc(12, n) }
   })
-  const written = await rowsOf(hits)
-  // By window and hash; by hour and item; by day and item.
+  const written = await committed(hits)
+  // By window and hash; by item; by item and hour; by item and day.
   assertAscending(written.get('hits_viewings')!, [1, 2])
-  const all = await rowsOf(hits.map(({ time, item }) => ({ time, item, viewer: null })))
-  assertAscending(all.get('hits_hours')!, [2, 1])
-  assertAscending(all.get('hits_days')!, [2, 1])
+  const all = await committed(hits.map(({ time, item }) => ({ time, item, viewer: null })))
+  assertAscending(all.get('hits_counts')!, [1])
+  assertAscending(all.get('hits_hours')!, [1, 2])
+  assertAscending(all.get('hits_days')!, [1, 2])
+  assert.deepEqual([...all.keys()], ['hits_counts', 'hits_hours', 'hits_days'])
+})
+
+test('a rename locks counts, hours and days in the same order as a commit', async () => {
+  for (const [from, to] of [
+    ['a', 'b'],
+    ['b', 'a'],
+  ] as const) {
+    const written = await rowsOf(
+      (tx) => moveHits(tx, 'threads', from, to),
+      (sql) =>
+        sql.includes('hits_counts')
+          ? [{ item: from, hits: 3 }]
+          : [1, 2].map((period) => ({ period, hits: period })),
+    )
+    assert.deepEqual([...written.keys()], ['hits_counts', 'hits_hours', 'hits_days'])
+    assertAscending(written.get('hits_counts')!.slice(0, 2), [1])
+    for (const table of ['hits_hours', 'hits_days']) {
+      const rows = written.get(table)!
+      assert.equal(rows.length, 4)
+      assertAscending(rows, [1, 2])
+    }
+  }
 })

@@ -1,16 +1,18 @@
 /**
  * Brings hits to SQL within the transaction of their frames: decides which of them count, and adds
- * their numbers to the map. A viewer's hit counts if it is the first of its item and window to be
- * committed. The order of hits, and the number of concurrent transactions, make no difference to
- * the counts.
+ * them up. A viewer's hit counts if it is the first of its item and window to be committed. The
+ * order of hits, and the number of concurrent transactions, make no difference to the counts.
  */
 import { hash } from 'node:crypto'
 import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { CountedHits, writeHistory } from './history.js'
+import type { CommitContext } from '../wide-cache/contexts.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
+import { addHits, type CountedHit } from './history.js'
 import type { Hit } from './hit.js'
+import { DEFAULT_REPEAT_SECONDS, type HitsSettings } from './options.js'
 
 /** Destination of hits, and the length of a window. */
 export interface CommitTarget {
@@ -18,19 +20,12 @@ export interface CommitTarget {
   readonly repeatMs: number
   /** The database's clock, in milliseconds since the Unix epoch: no hit is later. */
   readonly now: number
-  /** Queues how many hits an item has more, within the transaction. */
-  readonly add: (
-    counts: Iterable<readonly [item: string, hits: number]>,
-    tx: Transaction,
-  ) => Promise<void>
 }
 
 /** A viewer on an item in a window. */
-interface Viewing {
+interface Viewing extends CountedHit {
   readonly windowStart: number
   readonly hash: Buffer
-  readonly item: string
-  readonly at: number
 }
 
 /** Viewings, and how often each has come. */
@@ -43,13 +38,31 @@ export const VIEWINGS = table(
 /** 128 bits: that two of a thousand million viewings share a hash has a chance of 1 in 10^20. */
 const VIEWING_BYTES = 16
 
-/** Locks viewings, then hours, then days, each in ascending order; else it only inserts. */
+/** The `commit` of the wide cache of hits: of the site, of collectors and of commands. */
+export function hitsCommit({
+  name,
+  gridName,
+  repeatSeconds,
+}: Pick<HitsSettings, 'name' | 'gridName' | 'repeatSeconds'>): (
+  hits: Hit[],
+  tx: Transaction,
+  context: CommitContext,
+) => Promise<void> {
+  return async (hits, tx, { now }) => {
+    // Of SQL, so that all who commit have the same windows.
+    const { repeatSeconds: common } = (await readNameSettings(tx, gridName)) ?? {}
+    const seconds = common || repeatSeconds || DEFAULT_REPEAT_SECONDS
+    await commitHits(hits, tx, { name, repeatMs: 1000 * seconds, now })
+  }
+}
+
+/** Locks viewings by window and hash, then what {@link addHits} locks. */
 export async function commitHits(
   hits: readonly Hit[],
   tx: Transaction,
-  { name, repeatMs, now, add }: CommitTarget,
+  { name, repeatMs, now }: CommitTarget,
 ): Promise<void> {
-  const counted = new CountedHits()
+  const counted: CountedHit[] = []
   const viewings = new Map<string, Viewing>()
   for (const { time, viewer, item } of hits) {
     const at = Math.min(time, now)
@@ -58,17 +71,14 @@ export async function commitHits(
       const viewing = viewingOf(viewer, item)
       viewings.set(keyOf(windowStart, viewing), { windowStart, hash: viewing, item, at })
     } else {
-      counted.add(item, at)
+      counted.push({ item, at })
     }
   }
   const sorted = [...viewings.values()].sort(
     (a, b) => a.windowStart - b.windowStart || a.hash.compare(b.hash),
   )
-  for (const list of listsOf(sorted)) {
-    for (const { item, at } of await enter(list, name, tx)) counted.add(item, at)
-  }
-  await add(counted.byItem, tx)
-  await writeHistory(tx, name, counted)
+  for (const list of listsOf(sorted)) counted.push(...(await enter(list, name, tx)))
+  await addHits(tx, name, counted)
 }
 
 /** Hash of a viewer and an item, which reveals neither. */
@@ -104,7 +114,8 @@ async function enter(
     .map((hashes) => `(window_start = ? AND viewing IN (${placeholders(hashes.length)}))`)
     .join(' OR ')
   const { rows } = await tx.query(
-    `SELECT window_start, viewing FROM hits_viewings WHERE name = ? AND times = 1 AND (${ofWindows})`,
+    'SELECT window_start, viewing FROM hits_viewings ' +
+      `WHERE name = ? AND times = 1 AND (${ofWindows})`,
     [name, ...[...byWindow].flatMap(([windowStart, hashes]) => [windowStart, ...hashes])],
   )
   const fresh = new Set(

@@ -2,8 +2,6 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database, SqlRow } from '../database/database.js'
 import { HOUR_MS } from '../support/clock.js'
-import { keptLog } from '../support/kept-log.fixture.js'
-import { BurstLogger, SILENT } from '../support/logger.js'
 import { engineSettings } from './engine-settings.js'
 import type { HitsSettings } from './options.js'
 
@@ -32,39 +30,11 @@ function database(hasViewings: boolean) {
 }
 
 test('old hours are removed in each run, however many viewings are old', async () => {
-  const { removeOld } = engineSettings(
-    SETTINGS,
-    'served',
-    () => assert.fail('it removes'),
-    new BurstLogger(SILENT, () => 0),
-  )
+  const { removeOld } = engineSettings(SETTINGS, 'served')
   for (const hasViewings of [true, false]) {
     const { removed, database: old } = database(hasViewings)
     assert.equal(await removeOld!(old, { now: NOW } as never), true)
     assert.equal(removed.hours, 1)
     assert.equal(removed.viewings > 1, hasViewings)
   }
-})
-
-test('the log says when hits cannot be added up, and when they can again', async () => {
-  const log = keptLog()
-  let fails = true
-  const map = {
-    async process() {
-      if (fails) throw new Error('away')
-    },
-  }
-  const { afterRun } = engineSettings(
-    SETTINGS,
-    'served',
-    () => map as never,
-    new BurstLogger(log, () => 0),
-  )
-  await afterRun!({} as never, {} as never)
-  fails = false
-  await afterRun!({} as never, {} as never)
-  assert.deepEqual(log.lines, [
-    'wide-cache: processing the hits "threads" failed and will be retried: away',
-    'wide-cache: processing hits again',
-  ])
 })

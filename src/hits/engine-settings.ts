@@ -1,11 +1,9 @@
 import type { Measure } from '../page-views/measures.js'
-import { messageOf } from '../support/errors.js'
-import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { collectedSlowly } from '../wide-cache/grid-options.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
-import { type CountingMap, hitsCommit } from './counting.js'
+import { hitsCommit } from './commit.js'
 import { removeHours } from './history.js'
 import { type Hit, hitCodec } from './hit.js'
 import { type HitsSettings, measureNames } from './options.js'
@@ -19,14 +17,11 @@ const READ_TTL_SECONDS = 2
  * Returns the settings of the engine of a measure. The measure that the figures are of is collected
  * often, and the others seldom, because that costs less.
  *
- * @param map returns the map that adds them up, which needs the engine's database
  * @param found called by the process that collects that measure, every 10 s at most
  */
 export function engineSettings(
   settings: HitsSettings,
   measure: Measure,
-  map: () => CountingMap,
-  logger: BurstLogger,
   found?: () => Promise<unknown>,
 ): EngineSettings<Hit> {
   const { repeatSeconds, keepSeconds, count } = settings
@@ -39,9 +34,9 @@ export function engineSettings(
       keepSeconds: { value: keepSeconds, counts: 'longest' },
       repeatSeconds: { value: repeatSeconds, counts: 'last' },
     },
-    tables: ['hits', 'collision-free-map'],
+    tables: ['hits'],
     codec: hitCodec,
-    commit: hitsCommit({ name, gridName, repeatSeconds }, map),
+    commit: hitsCommit({ name, gridName, repeatSeconds }),
     maxCommitRows: MAX_COMMIT_ROWS,
     readTtlSeconds: READ_TTL_SECONDS,
     async removeOld(database, { now }) {
@@ -51,23 +46,9 @@ export function engineSettings(
     },
     afterDrain: undefined,
     async afterRun() {
-      await processed(map(), name, logger)
       await found?.()
     },
     metrics: undefined,
     collectorRemedy: START_COMMAND,
-  }
-}
-
-/** Adds up what has come since the last time. Never rejects. */
-async function processed(map: CountingMap, name: string, logger: BurstLogger): Promise<void> {
-  try {
-    await map.process()
-    logger.recovered('process', 'wide-cache: processing hits again')
-  } catch (error) {
-    logger.warn(
-      'process',
-      `wide-cache: processing the hits "${name}" failed and will be retried: ` + messageOf(error),
-    )
   }
 }

@@ -9,7 +9,8 @@ import { openDatabase } from '../database/open.js'
 import { type PeriodRange, PERIOD_MS } from '../support/periods.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
-import { DAYS, HOURS, itemPeriods, moveHistory, readTopOf, removeHours } from './history.js'
+import { DAYS, HOURS, readTopOf, removeHours } from './history.js'
+import { moveHits } from './move.js'
 import { readItemHistory, readItemRange, type Site } from './read-history.js'
 
 const HOUR_MS = 3_600_000
@@ -23,7 +24,7 @@ async function commit(database: Database, name: string, hits: readonly Hit[]): P
   for (;;) {
     try {
       return await database.transaction((tx) =>
-        commitHits(hits, tx, { name, repeatMs: 1_800_000, now: NOW, add: async () => {} }),
+        commitHits(hits, tx, { name, repeatMs: 1_800_000, now: NOW }),
       )
     } catch (error) {
       if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
@@ -38,18 +39,6 @@ function hoursUpToNow(hours: number): PeriodRange {
 
 function site(name: string): Site {
   return { name, count: 'served', hasOther: false }
-}
-
-/** Moves all that is in the tables. */
-async function move(tx: Transaction, name: string, from: string, to: string | undefined) {
-  const { sql, values } = itemPeriods(name, from)
-  const { rows } = await tx.query(sql, values)
-  const periods = rows.map((row) => ({
-    unit: row['unit'] === 'day' ? ('day' as const) : ('hour' as const),
-    period: Number(row['period']),
-    hits: Number(row['hits']),
-  }))
-  await moveHistory(tx, name, periods, from, to)
 }
 
 const hits = fc.array(
@@ -114,7 +103,7 @@ for (const [dialect, url] of [
               }
             } else if (step.from !== step.to) {
               const { from, to } = step
-              await db.transaction((tx) => move(tx, name, from, to))
+              await db.transaction((tx) => moveHits(tx, name, from, to))
               counted = counted.flatMap((hit) =>
                 hit.item !== from ? [hit] : to === undefined ? [] : [{ ...hit, item: to }],
               )
@@ -164,7 +153,7 @@ for (const [dialect, url] of [
       )
     })
 
-    test('hits of an hour that begins while an item is moved stay with the item', async () => {
+    test('hits that are committed while an item is moved stay with the item', async () => {
       const db = await database
       // A transaction of SQLite is alone.
       if (db.dialect === 'sqlite') return
@@ -173,23 +162,21 @@ for (const [dialect, url] of [
         { time: NOW - hours * HOUR_MS, viewer: null, item: 'a' },
       ]
       await commit(db, name, hit(1))
+      let committed: Promise<void> | undefined
       await db.transaction(async (tx) => {
-        let came = false
-        const slow: Transaction = {
+        const watched: Transaction = {
           dialect: tx.dialect,
           maxStatementBytes: tx.maxStatementBytes,
           now: () => tx.now(),
           beforeCommit: (hook) => tx.beforeCommit(hook),
-          async query(sql, parameters) {
-            if (!sql.startsWith('SELECT') && !came) {
-              came = true
-              await commit(db, name, hit(30))
-            }
+          query(sql, parameters) {
+            if (sql.startsWith('SELECT')) committed ??= commit(db, name, hit(30))
             return tx.query(sql, parameters)
           },
         }
-        await move(slow, name, 'a', 'b')
+        await moveHits(watched, name, 'a', 'b')
       })
+      await committed
       const top = await readTopOf(db, HOURS, name, 5, hoursUpToNow(50))
       assert.deepEqual(new Map(top), new Map(Object.entries({ a: 1, b: 1 })))
       for (const item of ['a', 'b']) {

@@ -1,10 +1,9 @@
-/** Hits by the hour and by the UTC day, written in the transaction that counts them. */
+/** Hits by the hour and by the UTC day: adds them, with the counts of items, and reads them. */
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
-import { listsOf } from '../database/bulk.js'
 import type { Database, Queryable, Transaction } from '../database/database.js'
-import { placeholders, type Statement } from '../database/dialect.js'
 import { table } from '../database/table.js'
 import type { PeriodRange } from '../support/periods.js'
+import { COUNTS } from './counts.js'
 
 /** Hours that hits are kept by the hour. */
 export const KEPT_HOURS = 8 * 24
@@ -21,105 +20,48 @@ export const DAYS = {
   ms: DAY_MS,
 }
 
-/** The hits that one transaction counts. */
-export class CountedHits {
-  /** All of each item. */
-  readonly byItem = new Map<string, number>()
-  readonly #byHour = new Map<number, Map<string, number>>()
-
-  /** `at`: its time, in milliseconds since the Unix epoch. */
-  add(item: string, at: number): void {
-    this.byItem.set(item, (this.byItem.get(item) ?? 0) + 1)
-    const hour = Math.floor(at / HOUR_MS)
-    let items = this.#byHour.get(hour)
-    if (!items) this.#byHour.set(hour, (items = new Map()))
-    items.set(item, (items.get(item) ?? 0) + 1)
-  }
-
-  /** The hits of each item in each hour (`HOUR_MS`) or day. */
-  by(ms: number): [period: number, item: Buffer, hits: number][] {
-    const sums = new Map<string, [period: number, item: Buffer, hits: number]>()
-    for (const [hour, items] of this.#byHour) {
-      const period = Math.floor((hour * HOUR_MS) / ms)
-      for (const [item, hits] of items) {
-        const sum = sums.get(`${period} ${item}`)
-        if (sum) sum[2] += hits
-        else sums.set(`${period} ${item}`, [period, Buffer.from(item), hits])
-      }
-    }
-    return [...sums.values()]
-  }
+/** A hit that counts. */
+export interface CountedHit {
+  readonly item: string
+  /** Its time, in milliseconds since the Unix epoch. */
+  readonly at: number
 }
 
-/** Adds hits to their hours and days. Locks in the order of the tables' keys. */
-export async function writeHistory(
+/**
+ * Adds hits to the counts of their items, to hours and to days. All transactions lock in this
+ * order, and in each table by item, then period: in different orders they would deadlock.
+ */
+export async function addHits(
   tx: Transaction,
   name: string,
-  counted: CountedHits,
+  hits: readonly CountedHit[],
 ): Promise<void> {
+  await COUNTS.upsert(
+    tx,
+    summed(hits, Infinity).map(([item, , sum]) => [name, item, sum]),
+  )
   for (const { table, ms } of [HOURS, DAYS]) {
-    const periods = counted.by(ms).sort((a, b) => a[0] - b[0] || a[1].compare(b[1]))
     await table.upsert(
       tx,
-      periods.map(([period, item, hits]) => [name, item, period, hits]),
+      summed(hits, ms).map(([item, period, sum]) => [name, item, period, sum]),
     )
   }
 }
 
-/** The hits of an item in one hour or day. */
-export interface ItemPeriod {
-  readonly unit: 'hour' | 'day'
-  readonly period: number
-  readonly hits: number
-}
-
-/** Selects `unit`, `period` and `hits` of all hours and days of an item. */
-export function itemPeriods(name: string, item: string): Statement {
-  const of = ({ table, period }: typeof HOURS): string =>
-    `SELECT '${period}' AS unit, ${period} AS period, hits FROM ${table.name} ` +
-    'WHERE name = ? AND item = ?'
-  const key = [name, Buffer.from(item)]
-  return { sql: `${of(HOURS)} UNION ALL ${of(DAYS)}`, values: [...key, ...key] }
-}
-
-/**
- * Gives hits of `from`, by hour and day, to `to`, or to nowhere. What other transactions add to
- * `from` meanwhile stays there.
- */
-export async function moveHistory(
-  tx: Transaction,
-  name: string,
-  periods: readonly ItemPeriod[],
-  from: string,
-  to: string | undefined,
-): Promise<void> {
-  for (const part of [HOURS, DAYS]) {
-    const ofPart = periods
-      .filter(({ unit }) => unit === part.period)
-      .sort((a, b) => a.period - b.period)
-    for (const { period, hits } of ofPart) {
-      // One that has been removed for its age meanwhile has nothing to be taken off.
-      await tx.query(
-        `UPDATE ${part.table.name} SET hits = hits - ? WHERE name = ? AND item = ? AND ` +
-          `${part.period} = ?`,
-        [hits, name, Buffer.from(from), period],
-      )
-    }
-    for (const list of listsOf(ofPart)) {
-      await tx.query(
-        `DELETE FROM ${part.table.name} WHERE name = ? AND item = ? AND hits = 0 AND ` +
-          `${part.period} IN (${placeholders(list.length)})`,
-        [name, Buffer.from(from), ...list.map(({ period }) => period)],
-      )
-    }
-    if (to !== undefined) {
-      const item = Buffer.from(to)
-      await part.table.upsert(
-        tx,
-        ofPart.map(({ period, hits }) => [name, item, period, hits]),
-      )
-    }
+/** Adds up the hits of each item in each period of `ms`, by item, then period. */
+function summed(
+  hits: readonly CountedHit[],
+  ms: number,
+): (readonly [item: Buffer, period: number, hits: number])[] {
+  const sums = new Map<string, [item: Buffer, period: number, hits: number]>()
+  for (const { item, at } of hits) {
+    const period = Math.floor(at / ms)
+    const key = `${period} ${item}`
+    const sum = sums.get(key)
+    if (sum) sum[2]++
+    else sums.set(key, [Buffer.from(item), period, 1])
   }
+  return [...sums.values()].sort((a, b) => a[0].compare(b[0]) || a[1] - b[1])
 }
 
 /** The first hour whose hits are kept by the hour. */

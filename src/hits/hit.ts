@@ -48,7 +48,7 @@ export const hitCodec: Codec<Hit> = {
     return itemAt + target.write(item, itemAt)
   },
 
-  /** Strict: an item that its column does not take would stop its bucket of the map for ever. */
+  /** Strict: SQL would refuse an item that its column does not take. */
   decode(bytes) {
     const format = bytes[0]
     const itemAt = 1 + TIME_BYTES + (format === WITH_VIEWER ? VISITOR_BYTES : 0)
@@ -64,14 +64,4 @@ export const hitCodec: Codec<Hit> = {
       item,
     }
   },
-}
-
-/** Items as they are, so that the map's keys are the bytes of the tables. */
-export const itemCodec: Codec<string> = {
-  encode(item, target, offset) {
-    return Buffer.byteLength(item) > target.length - offset
-      ? -1
-      : offset + target.write(item, offset)
-  },
-  decode: (bytes) => bytes.toString(),
 }

@@ -5,19 +5,17 @@ import { describe, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import fc from '../../test/fast-check.js'
 import { fewOrMany } from '../../test/scale.js'
-import { CollisionFreeMap } from '../collision-free-map/collision-free-map.js'
 import { type Pair, randomFrom, type Site } from '../counters/pairs.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { failingAnywhere, type FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
-import { type Database, DatabaseError, type Transaction } from '../database/database.js'
+import { type Database, DatabaseError } from '../database/database.js'
 import { shifted } from '../database/shifted.fixture.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { commitHits } from './commit.js'
-import { readCounts, readTop } from './read-counts.js'
-import { addUp, writeCounts } from './write-counts.js'
-import { type Hit, itemCodec } from './hit.js'
+import { readCounts, readTop } from './counts.js'
+import type { Hit } from './hit.js'
 import { ItemHits } from './item-hits.js'
 import { type HitsOptions, hitsSettings } from './options.js'
 import { removeOldHits } from './retention.js'
@@ -120,7 +118,7 @@ export function hitsSuite(pair: Pair): void {
     open(options?: Partial<HitsOptions>, environment?: Environment): ItemHits
   }
 
-  /** All that was recorded is in SQL, and processed. */
+  /** All that was recorded is in SQL. */
   const drainAll = async (...all: ItemHits[]): Promise<void> => {
     await Promise.all(all.map((hits) => hits.flush()))
     for (const hits of all) await hits.drain({ all: true })
@@ -247,48 +245,27 @@ export function hitsSuite(pair: Pair): void {
       },
     )
 
-    hitsTest(
-      'count and counts have all that is committed, processed or not; top has what is processed',
-      async ({ open, site, name }) => {
-        const hits = open()
-        await hits.migrate()
-        for (let i = 0; i < 3; i++) hits.record('a')
-        hits.record('b')
-        await drainAll(hits)
-        const database = site.database()
-        const map = new CollisionFreeMap<string, number>({
-          database,
-          id: `hits.${name}`,
-          keyCodec: itemCodec,
-          combine: addUp,
-        })
-        await map.update([
-          ['a', 2],
-          ['a', 1],
+    hitsTest('count, counts and top have all that is committed', async ({ open }) => {
+      const hits = open()
+      for (let i = 0; i < 3; i++) hits.record('a')
+      for (let i = 0; i < 9; i++) hits.record('b')
+      await drainAll(hits)
+      assert.deepEqual(
+        [...(await hits.counts(['b', 'x', 'a', 'b']))],
+        [
           ['b', 9],
-        ])
-        assert.deepEqual(
-          [...(await hits.counts(['b', 'x', 'a', 'b']))],
-          [
-            ['b', 10],
-            ['x', 0],
-            ['a', 6],
-          ],
-        )
-        assert.equal(await hits.count('a'), 6)
-        assert.deepEqual(await hits.top(5), [
+          ['x', 0],
           ['a', 3],
-          ['b', 1],
-        ])
-        await hits.drain()
-        assert.deepEqual(await hits.top(5), [
-          ['b', 10],
-          ['a', 6],
-        ])
-        assert.deepEqual(await hits.top(1), [['b', 10]])
-        assert.deepEqual([...(await hits.counts([]))], [])
-      },
-    )
+        ],
+      )
+      assert.equal(await hits.count('a'), 3)
+      assert.deepEqual(await hits.top(5), [
+        ['b', 9],
+        ['a', 3],
+      ])
+      assert.deepEqual(await hits.top(1), [['b', 9]])
+      assert.deepEqual([...(await hits.counts([]))], [])
+    })
 
     hitsTest('counts asks SQL once, however many items', async ({ open, site }) => {
       let statements = 0
@@ -413,86 +390,70 @@ export function hitsSuite(pair: Pair): void {
       },
     )
 
-    hitsTest(
-      'a deleted item has no hits, processed or queued; later ones count anew',
-      async ({ open, site, name }) => {
-        const hits = open()
-        for (let i = 0; i < 3; i++) for (const item of ['a', 'b']) hits.record(item)
-        await drainAll(hits)
-        const map = new CollisionFreeMap<string, number>({
-          database: site.database(),
-          id: `hits.${name}`,
-          keyCodec: itemCodec,
-          combine: addUp,
-        })
-        await map.update([
-          ['a', 2],
-          ['b', 4],
-        ])
-        assert.equal(await hits.delete('a'), 5)
-        assert.deepEqual(
-          [...(await hits.counts(['a', 'b']))],
-          [
-            ['a', 0],
-            ['b', 7],
-          ],
-        )
-        assert.deepEqual(
-          [
-            await hits.delete('a'),
-            await hits.delete('never'),
-            await hits.delete('x'.repeat(300)),
-            await hits.delete(''),
-          ],
-          [0, 0, 0, 0],
-        )
-        await hits.drain()
-        assert.deepEqual(await hits.top(9), [['b', 7]])
+    hitsTest('a deleted item has no hits; later ones count anew', async ({ open, site, name }) => {
+      const hits = open()
+      for (let i = 0; i < 3; i++) for (const item of ['a', 'b']) hits.record(item)
+      await drainAll(hits)
+      assert.equal(await hits.delete('a'), 3)
+      assert.deepEqual(
+        [...(await hits.counts(['a', 'b']))],
+        [
+          ['a', 0],
+          ['b', 3],
+        ],
+      )
+      assert.deepEqual(
+        [
+          await hits.delete('a'),
+          await hits.delete('never'),
+          await hits.delete('x'.repeat(300)),
+          await hits.delete(''),
+        ],
+        [0, 0, 0, 0],
+      )
+      assert.deepEqual(await hits.top(9), [['b', 3]])
+      for (const table of ['hits_counts', 'hits_hours', 'hits_days']) {
         const { rows } = await site
           .database()
-          .query('SELECT COUNT(*) AS n FROM collision_free_map_values WHERE map = ?', [
-            `hits.${name}`,
-          ])
-        assert.equal(rows[0]?.['n'], 1, 'nothing of it is left')
-        hits.record('a')
-        await drainAll(hits)
-        assert.deepEqual(await hits.top(9), [
-          ['b', 7],
-          ['a', 1],
-        ])
-      },
-    )
+          .query(`SELECT item FROM ${table} WHERE name = ?`, [name])
+        assert.deepEqual(
+          rows.map(({ item }) => String(item)),
+          ['b'],
+          'nothing of it is left',
+        )
+      }
+      hits.record('a')
+      await drainAll(hits)
+      assert.deepEqual(await hits.top(9), [
+        ['b', 3],
+        ['a', 1],
+      ])
+    })
 
     hitsTest(
-      'a renamed item gives its hits to the other one, processed or queued',
+      'a renamed item gives its hits to the other one, and nothing of it is left',
       async ({ open, site, name }) => {
         const hits = open()
         for (let i = 0; i < 3; i++) hits.record('old')
         hits.record('new')
         await drainAll(hits)
-        const map = new CollisionFreeMap<string, number>({
-          database: site.database(),
-          id: `hits.${name}`,
-          keyCodec: itemCodec,
-          combine: addUp,
-        })
-        await map.update([
-          ['old', 2],
-          ['new', 4],
-        ])
-        assert.equal(await hits.rename('old', 'new'), 5)
+        assert.equal(await hits.rename('old', 'new'), 3)
         assert.deepEqual(
           [...(await hits.counts(['old', 'new']))],
           [
             ['old', 0],
-            ['new', 10],
+            ['new', 4],
           ],
         )
-        assert.equal(await hits.rename('new', 'new'), 10)
-        assert.equal(await hits.rename('new', '日'.repeat(85)), 10)
-        await hits.drain()
-        assert.deepEqual(await hits.top(9), [['日'.repeat(85), 10]])
+        assert.equal(await hits.rename('new', 'new'), 4)
+        assert.equal(await hits.rename('new', '日'.repeat(85)), 4)
+        assert.deepEqual(await hits.top(9), [['日'.repeat(85), 4]])
         assert.equal(await hits.rename('old', 'new'), 0)
+        assert.equal(await hits.rename('old', '日'.repeat(85)), 0)
+        const { rows } = await site
+          .database()
+          .query('SELECT hits FROM hits_counts WHERE name = ?', [name])
+        assert.deepEqual(rows, [{ hits: 4 }])
         for (const [from, to, option] of [
           [7, 'a', 'item'],
           ['a', 7, 'newItem'],
@@ -511,7 +472,7 @@ export function hitsSuite(pair: Pair): void {
     )
 
     hitsTest(
-      'deleting and renaming lose and double nothing while others record, collect and process',
+      'deleting and renaming lose and double nothing while others record and collect',
       async ({ open }) => {
         const processes = [open(), open(), open()]
         await Promise.all(processes.map((hits) => hits.migrate()))
@@ -625,8 +586,6 @@ export function hitsSuite(pair: Pair): void {
             [name, start, Buffer.alloc(16)],
           )
         }
-        // The row that stands for this item goes, too.
-        assert.equal(await open().delete('nothing'), 0)
         const hits = open({ layerSeconds: 1, drainAfterLayers: 2, collect: '* * * * * *' })
         hits.record('a', { viewer: 'anna' })
         hits.record('a', { viewer: 'anna' })
@@ -805,25 +764,13 @@ export function hitsSuite(pair: Pair): void {
 
     const committing = async (site: Site, name: string, onDeadlock?: () => void) => {
       const database: Database = site.database()
-      const map = new CollisionFreeMap<string, number>({
-        database,
-        id: `hits.${name}`,
-        every: false,
-        keyCodec: itemCodec,
-        combine: addUp,
-        onUpdate: (changes, tx) => writeCounts(changes, tx, name),
-      })
       await database.migrate()
       /** As the ledger does, and again after a deadlock. */
       const commit = async (hits: readonly Hit[], now = NOON + 40 * WINDOW_MS): Promise<void> => {
         for (;;) {
           try {
-            const add = (
-              counts: Iterable<readonly [string, number]>,
-              tx: Transaction,
-            ): Promise<void> => map.update(counts, tx)
             return await database.transaction((tx) =>
-              commitHits(hits, tx, { name, repeatMs: WINDOW_MS, now, add }),
+              commitHits(hits, tx, { name, repeatMs: WINDOW_MS, now }),
             )
           } catch (error) {
             if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
@@ -831,7 +778,7 @@ export function hitsSuite(pair: Pair): void {
           }
         }
       }
-      return { database, map, commit }
+      return { database, commit }
     }
 
     const arbitraryHits = fc.array(
@@ -857,7 +804,7 @@ export function hitsSuite(pair: Pair): void {
             fc.integer({ min: 1, max: 12 }),
             async (hits, numbers, size) => {
               const name = newName()
-              const { database, map, commit } = await committing(site, name)
+              const { database, commit } = await committing(site, name)
               const shuffled = hits
                 .map((hit) => ({ hit, place: numbers.next().value ?? 0 }))
                 .sort((a, b) => a.place - b.place)
@@ -872,15 +819,12 @@ export function hitsSuite(pair: Pair): void {
                       time: NOON + window * WINDOW_MS + within,
                     })),
                 )
-                if ((numbers.next().value ?? 0) % 3 === 0) await map.process()
               }
               const expected = [...model(hits)].sort()
               const counts = async () =>
-                [...(await readCounts(database, name, `hits.${name}`, ['a', 'b', 'c']))]
+                [...(await readCounts(database, name, ['a', 'b', 'c']))]
                   .filter(([, count]) => count > 0)
                   .sort()
-              assert.deepEqual(await counts(), expected)
-              await map.process()
               assert.deepEqual(await counts(), expected)
               assert.deepEqual((await readTop(database, name, 9)).sort(), expected)
             },
@@ -917,8 +861,7 @@ export function hitsSuite(pair: Pair): void {
             ),
           ),
         )
-        const [{ database, map }] = sides as [(typeof sides)[0]]
-        await map.process()
+        const [{ database }] = sides as [(typeof sides)[0]]
         assert.equal(deadlocks, 0)
         const expected = Array.from({ length: 7 }, (_, i): [string, number] => [
           `item ${i}`,
@@ -938,9 +881,9 @@ export function hitsSuite(pair: Pair): void {
         const hit = (time: number): Hit => ({ item: 'a', viewer: viewerOf(1), time })
         const now = NOON + 5 * WINDOW_MS + 1
         for (const windows of [5, 6, 60]) await commit([hit(NOON + windows * WINDOW_MS)], now)
-        assert.equal((await readCounts(database, name, `hits.${name}`, ['a'])).get('a'), 1)
+        assert.equal((await readCounts(database, name, ['a'])).get('a'), 1)
         await commit([hit(NOON + 5 * WINDOW_MS - 1)], now)
-        assert.equal((await readCounts(database, name, `hits.${name}`, ['a'])).get('a'), 2)
+        assert.equal((await readCounts(database, name, ['a'])).get('a'), 2)
         const { rows } = await database.query(
           'SELECT window_start FROM hits_viewings WHERE name = ? ORDER BY window_start',
           [name],
@@ -958,23 +901,18 @@ export function hitsSuite(pair: Pair): void {
       const site = await pair.open()
       try {
         const name = newName()
-        const { database, map, commit } = await committing(site, name)
+        const { database, commit } = await committing(site, name)
         const hit: Hit = { item: 'a', viewer: viewerOf(1), time: NOON }
         await assert.rejects(
           database.transaction(async (tx) => {
-            await commitHits([hit], tx, {
-              name,
-              repeatMs: WINDOW_MS,
-              now: NOON,
-              add: (counts, tx) => map.update(counts, tx),
-            })
+            await commitHits([hit], tx, { name, repeatMs: WINDOW_MS, now: NOON })
             throw new Error('rolled back')
           }),
           /rolled back/,
         )
         await commit([hit])
         await commit([hit])
-        assert.equal((await readCounts(database, name, `hits.${name}`, ['a'])).get('a'), 1)
+        assert.equal((await readCounts(database, name, ['a'])).get('a'), 1)
       } finally {
         await site.close()
       }
@@ -1017,7 +955,7 @@ export function hitsSuite(pair: Pair): void {
         assert.equal(await left(name), 11_802)
         await removeOldHits(database, name, NOON + 6 * WINDOW_MS)
         assert.deepEqual([await left(name), await left(other), most], [2, 2, 5_000])
-        const count = async () => (await readCounts(database, name, `hits.${name}`, ['a'])).get('a')
+        const count = async () => (await readCounts(database, name, ['a'])).get('a')
         assert.equal(await count(), 12_002)
         await commit(kept)
         assert.equal(await count(), 12_002)

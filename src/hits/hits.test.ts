@@ -23,10 +23,7 @@ test('close() closes what hits have opened, twice if called twice, and nothing e
   const given = createHits({ name: 'given', cache, database })
   given.record('a')
   await given.close()
-  assert.equal(
-    (await database.query('SELECT COUNT(*) AS n FROM collision_free_map_queue')).rows[0]?.['n'],
-    1,
-  )
+  assert.equal((await database.query('SELECT hits AS n FROM hits_counts')).rows[0]?.['n'], 1)
   assert.equal(await cache.get('key'), undefined)
   await Promise.all([cache.close(), database.close()])
 })
@@ -42,7 +39,7 @@ test('a cache of this process alone is warned of in production, once', async () 
   )
 })
 
-test('metrics tell of the grid and of the map, each series once, and of no item', async () => {
+test('metrics tell of the grid, each series once, and of no item', async () => {
   const hits = createHits({ name: 'told', cache: memory(), database: 'sqlite::memory:' })
   hits.record('secret-item', { viewer: 'secret-viewer' })
   await hits.flush()
@@ -50,7 +47,6 @@ test('metrics tell of the grid and of the map, each series once, and of no item'
   const page = await hits.metrics()
   const series = page.split('\n').filter((line) => line !== '' && !line.startsWith('#'))
   assert(series.includes('wide_cache_committed_total{name="hits.told"} 1'))
-  assert(series.includes('wide_cache_map_queued_updates{name="hits.told"} 0'))
   assert.equal(new Set(series.map((line) => line.replace(/ \S+$/, ''))).size, series.length)
   assert.doesNotMatch(page, /secret/)
   const names: string[] = []
@@ -62,7 +58,7 @@ test('metrics tell of the grid and of the map, each series once, and of no item'
     removeBatchObservableCallback: (callback) =>
       void callbacks.splice(callbacks.indexOf(callback), 1),
   })
-  assert.equal(callbacks.length, 2)
+  assert.equal(callbacks.length, 1)
   assert.equal(new Set(names).size, names.length)
   assert.deepEqual(hits.health(), { live: true, ready: true, reasons: [] })
   await hits.close()

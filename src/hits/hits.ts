@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Handler } from '../page-views/handler.js'
 import type { Moment, Period } from '../support/periods.js'
-import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { HitsDay, HitsPeriod } from './read-history.js'
 import type { HitsMiddlewareOptions } from './middleware.js'
@@ -107,10 +106,10 @@ export interface Hits extends Recorder {
    */
   counts(items: Iterable<string>): Promise<Map<string, number>>
   /**
-   * The `n` (1 to 1,000) items with the most hits, each with its hits. Reads one index, as of the
-   * last processing, so up to 10 s behind `count`. With `hours` (1 to 192): the items with the most
-   * hits in this hour and the `hours - 1` before it. They are up to 3 s old, because all processes
-   * together ask SQL once in 2 s.
+   * The `n` (1 to 1,000) items with the most hits that have come to SQL, each with its hits. Reads
+   * one index. With `hours` (1 to 192): the items with the most hits in this hour and the
+   * `hours - 1` before it. They are up to 3 s old, because all processes together ask SQL once in
+   * 2 s.
    *
    * @throws TypeError, RangeError for a wrong `n` or `hours`; DatabaseError
    */
@@ -137,11 +136,10 @@ export interface Hits extends Recorder {
   history(item: string, query: HitsHistoryQuery): Promise<HitsPeriod[]>
   /**
    * Removes all hits of an item that have come to SQL, of all measures. Resolves with the number of
-   * hits of the measure that the option `count` names. `count()` returns 0 at once, and `top`
-   * follows with the next processing. Hits that come to SQL later count for the item
-   * anew, and so do viewers in their next window.
+   * hits of the measure that the option `count` names. Hits that come to SQL later count for the
+   * item anew, and so do viewers in their next window.
    *
-   * Exact while others record, collect and process. Hits on their way to SQL (3 to 6 s) are left;
+   * Exact while others record and collect. Hits on their way to SQL (3 to 6 s) are left;
    * `drain({ all: true })` first brings those that have reached the cache. If it rejects because
    * the outcome is unknown, call it again.
    *
@@ -157,11 +155,4 @@ export interface Hits extends Recorder {
    * DatabaseError
    */
   rename(item: string, newItem: string): Promise<number>
-  /**
-   * Brings to SQL what is old enough, with `all` the youngest hits too, and processes what has come
-   * there. Collectors do this by themselves.
-   */
-  drain(options?: { all?: boolean }): Promise<DrainReport>
-  /** Returns metrics as those of an activity, and those of the map, as text for Prometheus. */
-  metrics(): Promise<string>
 }

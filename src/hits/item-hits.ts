@@ -3,7 +3,13 @@ import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
 import type { Request } from '../page-views/express.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
-import { type Measure, MEASURES, otherMeasure, sentMeasure } from '../page-views/measures.js'
+import {
+  type Measure,
+  measureName,
+  MEASURES,
+  otherMeasure,
+  sentMeasure,
+} from '../page-views/measures.js'
 import { Views } from '../page-views/views.js'
 import { Visitors } from '../page-views/visitors.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -12,7 +18,6 @@ import { assertCalled } from '../support/missing-call.js'
 import { integer, oneOf, onlyKnown } from '../support/options.js'
 import { checkedRange, MAX_PERIODS, type Moment, PERIOD_MS } from '../support/periods.js'
 import { describe, fieldOf, identityOf } from '../visitors/guard.js'
-import type { DrainReport } from '../wide-cache/collector/drain-report.js'
 import { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
@@ -20,7 +25,7 @@ import { EnginesBeside } from '../wide-cache/engines-beside.js'
 import { recordedNames } from '../wide-cache/ledger/name-settings.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
-import { CountingMaps } from './counting.js'
+import { MAX_TOP, readCounts, readTop } from './counts.js'
 import { engineSettings } from './engine-settings.js'
 import { DAYS, HOURS, KEPT_HOURS, readTopOf } from './history.js'
 import { type Hit, isItem, MAX_ITEM_BYTES, type ViewedItem } from './hit.js'
@@ -33,9 +38,8 @@ import type {
   HitsTopQuery,
 } from './hits.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
-import { moveHits, type MoveTarget } from './move.js'
+import { moveHits } from './move.js'
 import { type HitsOptions, type HitsSettings, hitsSettings, measureNames } from './options.js'
-import { MAX_TOP, readCounts, readTop } from './read-counts.js'
 import {
   DEFAULT_DAYS,
   type HitsDay,
@@ -49,9 +53,8 @@ import { hitsRouter, type HitsRouterOptions } from './router.js'
 
 /**
  * Counts the views of items, so that no request touches the database: through a wide cache of its
- * own, and a `CollisionFreeMap`. Hits reach SQL exactly once, as the rows of a {@link WideCache}
- * do. There a viewer counts once per item and window of `repeatSeconds`, on all processes together
- * and in any order.
+ * own. Hits reach SQL exactly once, as the rows of a {@link WideCache} do. There a viewer counts
+ * once per item and window of `repeatSeconds`, on all processes together and in any order.
  *
  * Limits: a view may be counted twice if it reaches SQL more than two days (or `cellTtlSeconds`, if
  * longer) after its window. A viewer is known by a salt of the UTC day. It is made of a secret in
@@ -84,7 +87,6 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   readonly #engine: Engine<Hit>
   readonly #logger: BurstLogger
   readonly #views: Views<ViewedItem>
-  readonly #maps: CountingMaps
   /** Of requests that `record` gets. */
   readonly #visitors: Visitors
 
@@ -94,7 +96,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     const logger = new BurstLogger(settings.logger, () => clock.elapsed())
     const connections = new Connections<CloseReport>('Hits', name, environment)
     const own = (measure: Measure, found?: () => Promise<unknown>): EngineSettings<Hit> =>
-      engineSettings(settings, measure, () => maps.of(measure), logger, found)
+      engineSettings(settings, measure, found)
     const engine: Engine<Hit> = new Engine(
       connections,
       own(count, () => beside.found()),
@@ -105,8 +107,6 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       engine,
       others.map((measure) => own(measure)),
     )
-    // The database is the engine's, which commits by these maps.
-    const maps = new CountingMaps(engine.database.database, settings, count, environment)
     const { cache, database, writer } = engine
     const views = new Views<ViewedItem>({
       cache,
@@ -124,13 +124,11 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       got: 'a hit has',
       withPrivateCache: 'count the hits of one viewer several times',
     })
-    // The maps are never closed: a commit under way may need them.
-    super(engine, views, [maps], beside)
+    super(engine, views, [], beside)
     this.#settings = settings
     this.#engine = engine
     this.#logger = logger
     this.#views = views
-    this.#maps = maps
     this.#visitors = new Visitors(
       { visitor: undefined, privacySignals: settings.privacySignals },
       logger,
@@ -176,9 +174,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
 
   counts(items: Iterable<string>): Promise<Map<string, number>> {
     return this.#engine.connections.run(async () => {
-      const { name, gridName } = this.#names
-      const checked = checkedItems(items)
-      return readCounts(this.#engine.database, name, gridName, checked)
+      return readCounts(this.#engine.database, this.#countedName, checkedItems(items))
     })
   }
 
@@ -187,7 +183,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     options: HitsTopOptions | HitsTopQuery = {},
   ): Promise<[item: string, hits: number][]> {
     return this.#engine.connections.run(async () => {
-      const { name } = this.#names
+      const name = this.#countedName
       const checked = integer('n', n, 1, MAX_TOP, 'items')
       if (isRange(options)) {
         onlyKnown('top', options, ['from', 'to'])
@@ -241,15 +237,6 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     )
   }
 
-  override drain(options?: { all?: boolean }): Promise<DrainReport> {
-    const drained = (): Promise<DrainReport> => super.drain(options)
-    return this.#engine.connections.run(async () => {
-      const report = await drained()
-      for (const measure of await this.#recorded()) await this.#maps.of(measure).process()
-      return report
-    })
-  }
-
   #recordRequest(item: string, req: IncomingMessage, parties: HitParties): void {
     const viewer = this.#viewerOf(parties, 'the hit counts for the address of the request')
     if (this.#isOwn(parties, viewer)) return
@@ -278,9 +265,9 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     return false
   }
 
-  /** The names of the measure that the figures are of. */
-  get #names(): Pick<HitsSettings, 'name' | 'gridName'> {
-    return measureNames(this.#settings, this.#settings.count)
+  /** The name of the rows of the measure that the figures are of. */
+  get #countedName(): string {
+    return measureName(this.#settings.name, this.#settings.count)
   }
 
   /** The measures that any process has had hits of. */
@@ -319,9 +306,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     return this.#engine.database.retriedTransaction(async (tx) => {
       let moved = 0
       for (const measure of recorded) {
-        const { name, gridName } = measureNames(this.#settings, measure)
-        const add: MoveTarget['add'] = (counts, tx) => this.#maps.of(measure).update(counts, tx)
-        const hits = await moveHits(tx, { name, map: gridName, add }, from, to)
+        const hits = await moveHits(tx, measureName(this.#settings.name, measure), from, to)
         if (measure === this.#settings.count) moved = hits
       }
       return moved

@@ -1,88 +1,73 @@
-/**
- * Takes the hits of an item away, or gives them to another item, while others go on recording,
- * committing and processing.
- */
-import { hash } from 'node:crypto'
 import type { Transaction } from '../database/database.js'
-import { VIEWINGS } from './commit.js'
-import { type ItemPeriod, itemPeriods, moveHistory } from './history.js'
-import { checkedCount, itemCounts } from './read-counts.js'
-
-export interface MoveTarget {
-  readonly name: string
-  /** The id of the map. */
-  readonly map: string
-  /** Queues how many hits an item has more, or less, within the transaction. */
-  readonly add: (
-    counts: Iterable<readonly [item: string, hits: number]>,
-    tx: Transaction,
-  ) => Promise<void>
-}
+import { placeholders } from '../database/dialect.js'
+import { COUNTS, readCounts } from './counts.js'
+import { isItem } from './hit.js'
+import { DAYS, HOURS } from './history.js'
 
 /**
- * The window of the rows of `hits_viewings` that stand for items: no hit is so old, and retention
- * removes it first.
- */
-const ITEM_WINDOW = 0
-const KEY_BYTES = 16
-
-/**
- * Moves all committed hits of `from`, processed or queued, to `to`, or to nowhere. Returns how
- * many. Hits that are committed later stay where they are: the hits counted here are taken off by
- * one more update in the queue, and nothing that another transaction has written is changed.
+ * Moves all committed hits of `from` to `to`, or to nowhere. Returns how many. Hits that are
+ * committed later stay where they are.
+ *
+ * It first locks the counts of both items, as a commit locks those of its items. So no other
+ * transaction changes their hours and days meanwhile.
  */
 export async function moveHits(
   tx: Transaction,
-  { name, map, add }: MoveTarget,
+  name: string,
   from: string,
   to: string | undefined,
 ): Promise<number> {
-  await lock(tx, name, from)
-  const { hits, periods } = await readItem(tx, name, map, from)
-  if (hits === 0 || from === to) return hits
-  await add(
-    to === undefined
-      ? [[from, -hits]]
-      : [
-          [from, -hits],
-          [to, hits],
-        ],
+  if (!isItem(from)) return 0
+  const items = to === undefined ? [from] : [from, to]
+  const keys = items.map((item) => Buffer.from(item))
+  const [source, target] = keys as [Buffer, Buffer?]
+  if (target?.equals(source)) return countOf(await readCounts(tx, name, [from]), from)
+  // A count that is not there cannot be locked: so it is made.
+  const sorted = keys.toSorted(Buffer.compare)
+  await COUNTS.upsert(
     tx,
+    sorted.map((key) => [name, key, 0]),
   )
-  await moveHistory(tx, name, periods, from, to)
+  const counts = await readCounts(tx, name, items)
+  const hits = countOf(counts, from)
+  if (hits > 0) {
+    for (const part of [HOURS, DAYS]) await movePeriods(tx, name, part, source, sorted)
+    if (target) await COUNTS.upsert(tx, [[name, target, hits]])
+  }
+  const gone = hits > 0 ? [source] : keys.filter((_, i) => countOf(counts, items[i]!) === 0)
+  if (gone.length > 0) {
+    await tx.query(
+      `DELETE FROM hits_counts WHERE name = ? AND item IN (${placeholders(gone.length)})`,
+      [name, ...gone],
+    )
+  }
   return hits
 }
 
-/**
- * All hits of an item, and those of each hour and day. One statement sees one moment: between two,
- * hits that are committed would be in one figure and not in the other.
- */
-async function readItem(
+/** `sorted`: both items. Locks by item, then period, too, because retention removes whole hours. */
+async function movePeriods(
   tx: Transaction,
   name: string,
-  map: string,
-  item: string,
-): Promise<{ hits: number; periods: ItemPeriod[] }> {
-  const [counts, history] = [itemCounts(tx.dialect, name, map, item), itemPeriods(name, item)]
-  const { rows } = await tx.query(`${counts.sql} UNION ALL ${history.sql}`, [
-    ...counts.values,
-    ...history.values,
-  ])
-  let hits = 0
-  const periods: ItemPeriod[] = []
-  for (const row of rows) {
-    const { unit } = row
-    if (unit !== 'hour' && unit !== 'day') hits += Number(row['hits'])
-    else periods.push({ unit, period: Number(row['period']), hits: Number(row['hits']) })
+  { table, period }: typeof HOURS,
+  source: Buffer,
+  sorted: readonly Buffer[],
+): Promise<void> {
+  const { rows } = await tx.query(
+    `SELECT ${period} AS period, hits FROM ${table.name} WHERE name = ? AND item = ? ` +
+      `ORDER BY ${period}`,
+    [name, source],
+  )
+  const periods = rows.map((row) => [Number(row['period']), Number(row['hits'])] as const)
+  // Row by row: of a list MariaDB may read the whole table, and wait for rows of other items.
+  const sql = `DELETE FROM ${table.name} WHERE name = ? AND item = ? AND ${period} = ?`
+  for (const item of sorted) {
+    if (item !== source) {
+      const given = periods.map(([at, hits]) => [name, item, at, hits] as const)
+      await table.upsert(tx, given)
+    } else for (const [at] of periods) await tx.query(sql, [name, item, at])
   }
-  return { hits: checkedCount(hits), periods }
 }
 
-/**
- * Two that moved the hits of one item at once would both find all of them. The second one waits
- * here for the first.
- */
-async function lock(tx: Transaction, name: string, item: string): Promise<void> {
-  const key = hash('sha256', item, 'buffer').subarray(0, KEY_BYTES)
-  await VIEWINGS.upsert(tx, [[name, ITEM_WINDOW, key, 1]])
+function countOf(counts: ReadonlyMap<string, number>, item: string): number {
+  return counts.get(item) ?? 0
 }

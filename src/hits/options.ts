@@ -41,7 +41,7 @@ export interface HitsOptions extends GridOptions {
  */
 export interface HitsSettings {
   readonly name: string
-  /** The name of the grid and of the map. */
+  /** The name of the grid. */
   readonly gridName: string
   /** The measure that the figures are of. */
   readonly count: 'served' | 'seen'
@@ -96,7 +96,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
   })
 }
 
-/** Returns the names of a measure: that of its rows, and that of its grid and map. */
+/** Returns the names of a measure: that of its rows, and that of its grid. */
 export function measureNames(
   { name, gridName }: Pick<HitsSettings, 'name' | 'gridName'>,
   measure: Measure,

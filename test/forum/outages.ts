@@ -18,7 +18,7 @@ import { systemClock } from '../../src/support/clock.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { violationsOf } from '../../src/support/browser.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
-import { CountedHits, writeHistory } from '../../src/hits/history.js'
+import { addHits } from '../../src/hits/history.js'
 import { ItemHits } from '../../src/hits/item-hits.js'
 import { hitsSettings } from '../../src/hits/options.js'
 import { startBrowser } from '../servers/browser.js'
@@ -90,11 +90,10 @@ const hits = new ItemHits(
 )
 await hits.migrate()
 const past = await writePast(root, { name: 'site', days: DAYS, usual: 14 })
-const counted = new CountedHits()
-for (const { page, time } of past) {
-  if (page !== '/') counted.add(page.slice('/threads/'.length), time)
-}
-await root.transaction((tx) => writeHistory(tx, hits.name, counted))
+const counted = past
+  .filter(({ page }) => page !== '/')
+  .map(({ page, time }) => ({ item: page.slice('/threads/'.length), at: time }))
+await root.transaction((tx) => addHits(tx, hits.name, counted))
 site('site', { retentionHours: 24 * 400, historyDays: 366 }, 0, 0)
 site('young')
 site('empty', {}, 0, 0)

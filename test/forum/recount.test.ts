@@ -7,7 +7,7 @@ import type { Browser, Page } from 'playwright-core'
 import { activitySettings } from '../../src/activity/options.js'
 import { SiteActivity } from '../../src/activity/site-activity.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
-import { CountedHits, writeHistory } from '../../src/hits/history.js'
+import { addHits } from '../../src/hits/history.js'
 import { ItemHits } from '../../src/hits/item-hits.js'
 import { hitsSettings } from '../../src/hits/options.js'
 import { serving } from '../../src/support/http.fixture.js'
@@ -46,8 +46,7 @@ async function open(url: string): Promise<Page> {
 test('all numbers of the page are those of SQL', async () => {
   const database = sqlite(file)
   const visits = await writePast(database, { name: NAME, days: 45, usual: 14 })
-  const counted = new CountedHits()
-  for (const { page, time } of visits) counted.add(page, time)
+  const counted = visits.map(({ page, time }) => ({ item: page, at: time }))
   const options = { cache: 'memory:', database: `sqlite:${file}`, logger: keptLog() }
   const activity = new SiteActivity(
     activitySettings({
@@ -60,7 +59,7 @@ test('all numbers of the page are those of SQL', async () => {
   )
   const hits = new ItemHits(hitsSettings({ ...options, name: HITS }))
   await hits.migrate()
-  await database.transaction((tx) => writeHistory(tx, HITS, counted))
+  await database.transaction((tx) => addHits(tx, HITS, counted))
   for (let i = 0; i < 60; i++) activity.record({ visitor: i % 40, page: `/threads/${i % 7}` })
   await activity.flush()
   await activity.drain({ all: true })

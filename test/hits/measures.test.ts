@@ -210,18 +210,9 @@ test('an item is renamed and deleted in all measures, and the figures say how ma
   assert.deepEqual(await figuresOf(site, '8'), { hits: 3, bots: 2, seen: 2 })
   assert.equal(await site.hits.delete('8'), 3)
   assert.deepEqual(await figuresOf(site, '8'), { hits: 0, bots: 0, seen: 0 })
-  await arrivedAgain(site)
-  const { rows } = await site.database.query('SELECT name, hits FROM hits_counts ORDER BY name')
-  assert.deepEqual(
-    rows.filter(({ hits }) => hits !== 0),
-    [{ name: 'threads', hits: 1 }],
-  )
+  const { rows } = await site.database.query('SELECT name, hits FROM hits_counts')
+  assert.deepEqual(rows, [{ name: 'threads', hits: 1 }])
 })
-
-/** Processes what `rename` and `delete` have queued. */
-async function arrivedAgain({ hits }: Site): Promise<void> {
-  await hits.drain({ all: true })
-}
 
 test('each measure is collected by itself, as the command `collect` does', async () => {
   const [database, inner] = [sqlite(':memory:'), memory()]
@@ -253,8 +244,6 @@ test('each measure is collected by itself, as the command `collect` does', async
       hours,
     )
   }
-  assert.deepEqual(await counted(), [])
-  await hits.drain()
   assert.deepEqual(await counted(), [
     ['threads', '7', 1],
     ['threads.bots', '7', 2],

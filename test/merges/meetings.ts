@@ -7,6 +7,7 @@ import { Recounts } from '../../src/activity/recount.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Visit } from '../../src/activity/visit.js'
+import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
 import { ExportQueue } from '../../src/export-queue/export-queue.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { jsonCodec } from '../../src/support/codec.js'
@@ -137,6 +138,22 @@ const exports =
     await queue.close()
   }
 
+const updates =
+  (n: number) =>
+  async ({ database }: Site, name: string) => {
+    const map = new CollisionFreeMap({
+      database,
+      id: name,
+      logger: SILENT,
+      every: false,
+      combine: (_key, current = 0, updates) =>
+        updates.reduce((sum, update) => sum + update, current),
+    })
+    await map.update([['a', n]])
+    await map.process()
+    await map.close()
+  }
+
 const recounts =
   (layerSeconds: number, runs: number) =>
   async ({ database }: Site, name: string) => {
@@ -196,19 +213,23 @@ export const MEETINGS: readonly Meeting[] = [
     }),
   },
   {
-    what: 'transactions commit the hits of one item, and the same viewing, and process them',
+    what: 'transactions commit the hits of one item, and the same viewing',
     leaves: {
       hits_viewings: { times: '2 1' },
       hits_hours: { hits: '17' },
       hits_days: { hits: '17' },
       hits_counts: { hits: '17' },
-      collision_free_map_values: { map_value: '17' },
     },
     processes: [4, 6, 5].map((n) => (site, name) => {
       const hit = { time: NOW, item: 'a', viewer: null }
       const seen = { ...hit, viewer: Buffer.alloc(12, n === 6 ? 4 : n) }
       return site.hit(name, 'served', [...Array<typeof hit>(n).fill(hit), seen])
     }),
+  },
+  {
+    what: 'processes update one key of a map',
+    leaves: { collision_free_map_values: { map_value: '15' } },
+    processes: [updates(4), updates(6), updates(5)],
   },
   {
     what: 'values of a closed day are removed',

@@ -11,7 +11,6 @@ import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { openDatabase } from '../../src/database/open.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
-import { systemEnvironment as environment } from '../../src/support/environment.js'
 import { enterName } from '../../src/wide-cache/ledger/name-settings.js'
 import { sharedMysqlUrl } from '../servers/shared.js'
 import { CLOSING, commit, DAY, START, visit } from './activity.js'
@@ -53,23 +52,20 @@ test('hits committed at any moment of a rename stay with their items', async () 
     database,
     async (stopped, statement) => {
       const name = hitsName(statement)
-      const site = new HitsActor({ database, environment }, name)
+      const site = new HitsActor({ database }, name)
       await site.commit([hit('old'), hit('old'), hit('new')])
-      const moved = await new HitsActor({ database: stopped, environment }, name).move('old', 'new')
+      const moved = await new HitsActor({ database: stopped }, name).move('old', 'new')
       assert([2, 4].includes(moved), `${moved} hits`)
     },
     (statement) => {
-      const writer = new HitsActor({ database: other, environment }, hitsName(statement))
+      const writer = new HitsActor({ database: other }, hitsName(statement))
       return unlocked(() => writer.commit([hit('old'), hit('new'), hit('old')]))
     },
   )
   assert(statements > 5)
   for (let statement = 1; statement <= statements; statement++) {
     const name = hitsName(statement)
-    const [old = 0, renamed = 0] = await new HitsActor({ database, environment }, name).counts(
-      'old',
-      'new',
-    )
+    const [old = 0, renamed = 0] = await new HitsActor({ database }, name).counts('old', 'new')
     assert.equal(old + renamed, 6, `statement ${statement}`)
     for (const [item, hits] of [
       ['old', old],

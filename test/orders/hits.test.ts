@@ -13,7 +13,6 @@ test('hits committed while their item is renamed stay, on the old item and the n
   const moved = new Set<number>()
   await explore(async (orders) => {
     const [writer, mover] = [openHits(orders, 'writer'), openHits(orders, 'mover')]
-    await orders.alone(() => writer.process())
     await orders.alone(() => writer.commit([hit('old'), hit('new')]))
     let gone = 0
     await orders.together({
@@ -21,8 +20,6 @@ test('hits committed while their item is renamed stay, on the old item and the n
       mover: async () => (gone = await mover.move('old', 'new')),
     })
     const expected = [3 - gone, 2 + gone]
-    assert.deepEqual(await orders.alone(() => mover.counts('old', 'new')), expected)
-    await orders.alone(() => mover.process())
     assert.deepEqual(await orders.alone(() => mover.counts('old', 'new')), expected)
     for (const [index, item] of ['old', 'new'].entries()) {
       const periods = expected[index] === 0 ? [] : [expected[index]]
@@ -33,36 +30,16 @@ test('hits committed while their item is renamed stay, on the old item and the n
   assert.deepEqual(moved, new Set([1, 3]))
 })
 
-test('hits processed while their item is renamed are moved once', async () => {
-  await explore(async (orders) => {
-    const [processor, mover] = [openHits(orders, 'processor'), openHits(orders, 'mover')]
-    await orders.alone(() => processor.process())
-    await orders.alone(() => processor.commit([hit('old')]))
-    await orders.alone(() => processor.process())
-    await orders.alone(() => processor.commit([hit('old'), hit('new')]))
-    await orders.together({
-      processor: () => processor.process(),
-      mover: async () => assert.equal(await mover.move('old', 'new'), 2),
-    })
-    assert.deepEqual(await orders.alone(() => mover.counts('old', 'new')), [0, 3])
-    await orders.alone(() => mover.process())
-    assert.deepEqual(await orders.alone(() => mover.counts('old', 'new')), [0, 3])
-    assert.deepEqual(orders.look('SELECT hits FROM hits_counts'), [{ hits: 3 }])
-  }, BOUNDS)
-})
-
 test('an item that two rename at once gives its hits to one of them', async () => {
   const found = new Set<string>()
   await explore(async (orders) => {
     const [one, two] = [openHits(orders, 'one'), openHits(orders, 'two')]
-    await orders.alone(() => one.process())
     await orders.alone(() => one.commit([hit('old'), hit('old')]))
     const moved: number[] = []
     await orders.together({
       one: async () => (moved[0] = await one.move('old', 'one')),
       two: async () => (moved[1] = await two.move('old', 'two')),
     })
-    await orders.alone(() => two.process())
     assert.deepEqual(await orders.alone(() => one.counts('old', 'one', 'two')), [0, ...moved])
     found.add(moved.join())
   }, BOUNDS)
@@ -72,14 +49,12 @@ test('an item that two rename at once gives its hits to one of them', async () =
 test('an item that one deletes while another one renames into it loses no hit unseen', async () => {
   await explore(async (orders) => {
     const [one, two] = [openHits(orders, 'one'), openHits(orders, 'two')]
-    await orders.alone(() => one.process())
     await orders.alone(() => one.commit([hit('a'), hit('b'), hit('b')]))
     let deleted = 0
     await orders.together({
       one: async () => (deleted = await one.move('b')),
       two: async () => assert.equal(await two.move('a', 'b'), 1),
     })
-    await orders.alone(() => two.process())
     const left = 3 - deleted
     assert.deepEqual(await orders.alone(() => one.counts('a', 'b')), [0, left])
     const periods = left === 0 ? [] : [left]
@@ -87,17 +62,14 @@ test('an item that one deletes while another one renames into it loses no hit un
   }, BOUNDS)
 })
 
-test('counts are of one moment, while hits are committed, moved and processed', async () => {
+test('counts are of one moment, while hits are moved', async () => {
   const seen = new Set<string>()
   await explore(async (orders) => {
     const [writer, reader] = [openHits(orders, 'writer'), openHits(orders, 'reader')]
-    await orders.alone(() => writer.process())
     await orders.alone(() => writer.commit([hit('old'), hit('new')]))
     await orders.together({
       writer: async () => {
-        await writer.process()
         await writer.move('old', 'new')
-        await writer.process()
       },
       reader: async () => seen.add((await reader.counts('old', 'new')).join()),
     })
@@ -105,28 +77,9 @@ test('counts are of one moment, while hits are committed, moved and processed', 
   assert.deepEqual(seen, new Set(['1,1', '0,2']))
 })
 
-test('two processors and a commit lose no hit, and count none twice', async () => {
-  await explore(async (orders) => {
-    const [one, two] = [openHits(orders, 'one'), openHits(orders, 'two')]
-    await orders.alone(() => one.process())
-    await orders.alone(() => one.commit([hit('a'), hit('a')]))
-    await orders.together({
-      one: () => one.process(),
-      two: async () => {
-        await two.commit([hit('a')])
-        await two.process()
-      },
-    })
-    await orders.alone(() => one.process())
-    assert.deepEqual(orders.look('SELECT hits FROM hits_counts'), [{ hits: 3 }])
-    assert.deepEqual(orders.look('SELECT id FROM collision_free_map_queue'), [])
-  }, BOUNDS)
-})
-
 test('a viewer whom two commits bring counts once, at the hour of the first', async () => {
   await explore(async (orders) => {
     const [one, two] = [openHits(orders, 'one'), openHits(orders, 'two')]
-    await orders.alone(() => one.process())
     await orders.together({
       one: () => one.commit([hit('a', 1), hit('a', 2)]),
       two: () => two.commit([hit('a', 2), hit('a', 3)]),
@@ -140,7 +93,6 @@ test('a viewing stays known for as long as it is kept, whatever is removed besid
   await explore(async (orders) => {
     const [writer, collector] = [openHits(orders, 'writer'), openHits(orders, 'collector')]
     const { database } = orders.actor('collector')
-    await orders.alone(() => writer.process())
     await orders.alone(() => writer.commit([hit('a', 1), hit('old', 1, EPOCH - 2 * DAY_MS)]))
     await orders.together({
       writer: () => writer.commit([hit('a', 1), hit('a', 2), hit('older', 2, EPOCH - 9 * DAY_MS)]),
@@ -161,7 +113,6 @@ test('hours are gone when their removal has ended', async () => {
   await explore(async (orders) => {
     const collector = orders.actor('collector')
     const hits = openHits(orders, 'collector')
-    await orders.alone(() => hits.process())
     await orders.alone(() => hits.commit([hit('old', 1, EPOCH - 9 * DAY_MS)]))
     await orders.together({
       collector: async () => {
@@ -177,7 +128,6 @@ for (const category of ['lock', 'capacity'] as const) {
   test(`viewings that cannot be removed (${category}) ${outcome}`, async () => {
     await explore(async (orders) => {
       const hits = openHits(orders, 'collector')
-      await orders.alone(() => hits.process())
       await orders.alone(() => hits.commit([hit('a', 1, EPOCH - 2 * DAY_MS)]))
       const error = new DatabaseError('CODE', category, 'fails')
       const real = orders.actor('collector').database
@@ -203,7 +153,6 @@ test('hours that are kept stay when older ones are removed, one by one', async (
   await explore(async (orders) => {
     const { database } = orders.actor('collector')
     const hits = openHits(orders, 'collector')
-    await orders.alone(() => hits.process())
     const kept = EPOCH - KEPT_HOURS * HOUR_MS
     const times = [kept, kept - HOUR_MS, kept - 2 * HOUR_MS]
     await orders.alone(() => hits.commit(times.map((time, n) => hit('a', n, time))))

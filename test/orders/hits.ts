@@ -1,18 +1,17 @@
-/** Hits for the laws of orders: committed, moved and processed by the parts that do it. */
+/** Hits for the laws of orders: committed, moved and read by the parts that do it. */
 import type { Database } from '../../src/database/database.js'
-import { countingMap, type CountingMap, hitsCommit } from '../../src/hits/counting.js'
+import { hitsCommit } from '../../src/hits/commit.js'
+import { readCounts } from '../../src/hits/counts.js'
 import type { Hit } from '../../src/hits/hit.js'
 import { moveHits } from '../../src/hits/move.js'
-import { readCounts } from '../../src/hits/read-counts.js'
 import type { Orders, Ports } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
-import { SILENT } from '../../src/support/logger.js'
 
 export const NAME = 'threads'
 const REPEAT_SECONDS = 600
 
 /** Bounds of their laws. */
-export const BOUNDS = { tables: 'wide-cache hits collision-free-map', preemptions: 1 }
+export const BOUNDS = { tables: 'wide-cache hits', preemptions: 1 }
 
 /** A hit of a viewer for each `n`, or of an unknown one. */
 export function hit(item: string, n?: number, time = EPOCH): Hit {
@@ -23,43 +22,26 @@ export function hit(item: string, n?: number, time = EPOCH): Hit {
 export class HitsActor {
   readonly #database: Database
   readonly #name: string
-  readonly #gridName: string
-  readonly map: CountingMap
 
-  constructor({ database, environment }: Pick<Ports, 'database' | 'environment'>, name = NAME) {
+  constructor({ database }: Pick<Ports, 'database'>, name = NAME) {
     this.#database = database
     this.#name = name
-    this.#gridName = `hits.${name}`
-    const settings = { name, gridName: this.#gridName, logger: SILENT }
-    this.map = countingMap(database, settings, environment).map
   }
 
   commit(hits: readonly Hit[], now = EPOCH): Promise<void> {
-    const commit = hitsCommit(
-      { name: this.#name, gridName: this.#gridName, repeatSeconds: REPEAT_SECONDS },
-      () => this.map,
-    )
-    return this.#database.transaction((tx) => commit([...hits], tx, { now, name: this.#name }))
+    const [name, gridName] = [this.#name, `hits.${this.#name}`]
+    const commit = hitsCommit({ name, gridName, repeatSeconds: REPEAT_SECONDS })
+    return this.#database.transaction((tx) => commit([...hits], tx, { now, name }))
   }
 
   /** Renames an item, or deletes it. Returns how many hits have gone. */
   move(from: string, to?: string): Promise<number> {
-    const target = {
-      name: this.#name,
-      map: this.#gridName,
-      add: (counts: Iterable<readonly [string, number]>, tx: Parameters<typeof moveHits>[0]) =>
-        this.map.update(counts, tx),
-    }
-    return this.#database.transaction((tx) => moveHits(tx, target, from, to))
-  }
-
-  process(): Promise<number> {
-    return this.map.process()
+    return this.#database.transaction((tx) => moveHits(tx, this.#name, from, to))
   }
 
   /** The counts of items, in their order. */
   async counts(...items: string[]): Promise<number[]> {
-    return [...(await readCounts(this.#database, this.#name, this.#gridName, items)).values()]
+    return [...(await readCounts(this.#database, this.#name, items)).values()]
   }
 }
 

@@ -8,7 +8,7 @@ import type { Visit } from '../../src/activity/visit.js'
 import type { Cache } from '../../src/cache/cache.js'
 import { memory } from '../../src/cache/memory.js'
 import type { Database } from '../../src/database/database.js'
-import { CountingMaps, hitsCommit } from '../../src/hits/counting.js'
+import { hitsCommit } from '../../src/hits/commit.js'
 import type { Hit } from '../../src/hits/hit.js'
 import { ItemHits } from '../../src/hits/item-hits.js'
 import { type HitsOptions, hitsSettings, measureNames } from '../../src/hits/options.js'
@@ -40,12 +40,9 @@ export class Site {
 
   async hit(name: string, measure: Measure, hits: Hit[]): Promise<void> {
     const settings = hitsSettings({ name, logger: SILENT })
-    const maps = new CountingMaps(this.database, settings, measure, systemEnvironment)
     const own = { ...settings, ...measureNames(settings, measure) }
     const context = { now: this.now, name: own.gridName }
-    const bring = hitsCommit(own, () => maps.of(measure))
-    await this.database.transaction((tx) => bring(hits, tx, context))
-    await maps.of(measure).process()
+    await this.database.transaction((tx) => hitsCommit(own)(hits, tx, context))
   }
 
   activity(options: ActivityOptions = {}, cache = this.cache()): SiteActivity {

@@ -1,6 +1,6 @@
 -- Hits: views per item. Items are bytes, the text in UTF-8; times are milliseconds since the Unix epoch (UTC).
 
--- What has been counted and processed: the value of the collision-free map `hits.<name>`, kept in its transactions.
+-- All hits of an item. A transaction locks this row before those of the item's hours and days.
 CREATE TABLE IF NOT EXISTS hits_counts (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   item VARBINARY(255) NOT NULL,

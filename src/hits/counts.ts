@@ -1,0 +1,66 @@
+/** The counts of items, from their first hit on. */
+import type { Queryable } from '../database/database.js'
+import { placeholders } from '../database/dialect.js'
+import { table } from '../database/table.js'
+import { isItem } from './hit.js'
+
+export const COUNTS = table('hits_counts', ['name', 'item'], ['hits', 'add'])
+
+/** Items in a list of a statement. */
+const ITEMS_A_LIST = 500
+
+/** Items of one `top()`. */
+export const MAX_TOP = 1_000
+
+/** The counts of `items`, in their order. @throws RangeError for a count past 2^53-1 */
+export async function readCounts(
+  queryable: Queryable,
+  name: string,
+  items: readonly string[],
+): Promise<Map<string, number>> {
+  // What is too long, or empty, has never been counted.
+  const keys = [...new Set(items)].filter(isItem).map((item) => Buffer.from(item))
+  const found = new Map<string, number>()
+  if (keys.length > 0) {
+    const { rows } = await queryable.query(
+      `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', keys.length)}`,
+      [name, ...keys],
+    )
+    for (const { item, hits } of rows) found.set(String(item), Number(hits))
+  }
+  // Text that is no Unicode has been stored as what it is in UTF-8.
+  return new Map(
+    items.map((item) => [item, checkedCount(found.get(Buffer.from(item).toString()) ?? 0)]),
+  )
+}
+
+/**
+ * `column IN (…)`, in lists that are looked up: MariaDB turns a list of 1,000 into a join that may
+ * read the whole table.
+ */
+function isOneOf(column: string, count: number): string {
+  const lists: string[] = []
+  for (let left = count; left > 0; left -= ITEMS_A_LIST) {
+    lists.push(`${column} IN (${placeholders(Math.min(left, ITEMS_A_LIST))})`)
+  }
+  return `(${lists.join(' OR ')})`
+}
+
+/** The items with the most hits, the first with the most. */
+export async function readTop(
+  queryable: Queryable,
+  name: string,
+  n: number,
+): Promise<[item: string, hits: number][]> {
+  const { rows } = await queryable.query(
+    'SELECT item, hits FROM hits_counts WHERE name = ? ORDER BY hits DESC, item DESC LIMIT ?',
+    [name, n],
+  )
+  return rows.map(({ item, hits }) => [String(item), checkedCount(Number(hits))])
+}
+
+/** @throws RangeError for a count past 2^53-1 */
+function checkedCount(hits: number): number {
+  if (!Number.isSafeInteger(hits)) throw new RangeError('wide-cache: a count past 2^53-1')
+  return hits
+}
