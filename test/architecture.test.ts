@@ -60,7 +60,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'seen-route',
       'middleware',
     ],
-    ['visit-retention'],
+    ['visit-retention', 'lenient-path'],
     [
       'commit',
       'folding',
@@ -105,6 +105,7 @@ const OWNED: Readonly<Record<string, string>> = {
   libsql: 'database',
   'node-cron': 'support',
   isbot: 'page-views',
+  'ipaddr.js': 'page-views',
   uuid: 'support',
 }
 

@@ -8,7 +8,7 @@ import type { Express, Request, RequestHandler } from 'express'
 import request from 'supertest'
 import { BurstLogger } from '../support/logger.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, expresses, raw, serving } from '../support/http.fixture.js'
+import { BROWSER, expresses, raw, serving, TO_A_PAGE } from '../support/http.fixture.js'
 import { type KeptLog, keptLog } from '../support/kept-log.fixture.js'
 import { campaign } from './dimensions/campaign.js'
 import { country } from './dimensions/country.js'
@@ -51,7 +51,7 @@ function tracker(options: ActivityOptions = {}): {
 const browse = (app: Express, path: string, headers: Record<string, string> = {}) =>
   request(app)
     .get(path)
-    .set({ 'user-agent': BROWSER, ...headers })
+    .set({ ...TO_A_PAGE, ...headers })
 
 for (const [name, express] of expresses) {
   /** A site whose pages are HTML, and what is counted on it. */
@@ -164,8 +164,8 @@ for (const [name, express] of expresses) {
     for (const path of ['/json', '/text', '/htmlish', '/none', '/missing', '/moved', '/broken']) {
       await browse(it.app, path, { accept: 'text/html' })
     }
-    await request(it.app).post('/').set('user-agent', BROWSER)
-    await request(it.app).head('/').set('user-agent', BROWSER)
+    await request(it.app).post('/').set(TO_A_PAGE)
+    await request(it.app).head('/').set(TO_A_PAGE)
     assert.deepEqual(pages(it), [])
     await browse(it.app, '/capitals')
     await browse(it.app, '/head')
@@ -343,7 +343,7 @@ for (const [name, express] of expresses) {
     })
     await serving(it.app, async (port) => {
       const ask = (path: string) =>
-        `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\nAccept: text/html\r\n\r\n`
       await raw(port, ask('/stream'), (answer) => answer.includes('begun'))
       await eventually('1 counted', () => it.counted.length > 0)
       assert.deepEqual(it.counted, [{ identity: `127.0.0.1\n${BROWSER}`, page: '/stream' }])
@@ -366,7 +366,8 @@ for (const [name, express] of expresses) {
     await serving(it.app, async (port) => {
       const answer = raw(
         port,
-        `GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: ${BROWSER}\r\n\r\n`,
+        `GET /slow HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: ${BROWSER}\r\n` +
+          'Accept: text/html\r\n\r\n',
         (text) => {
           if (text.includes('<p>') && it.counted.length === 0) release()
           return false
@@ -384,7 +385,7 @@ for (const [name, express] of expresses) {
     const targets: [target: string, page: string][] = [
       ['http://other.example/threads/1?x', '/threads/1'],
       ['http://other.example', '/'],
-      ['/%00%0d%0a%ED%A0%80?%00', '/%00%0d%0a%ED%A0%80'],
+      ['/%00%0d%0a%ED%A0%80?%00', '/%00%0D%0A%ED%A0%80'],
       ['//double//slash', '//double//slash'],
       ['/%E0%A4%A', '/%E0%A4%A'],
       [`/${'a'.repeat(15_000)}`, `/${'a'.repeat(1023)}`],
@@ -398,7 +399,7 @@ for (const [name, express] of expresses) {
         const answer = await raw(
           port,
           `GET ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\nUser-Agent: caf\xe9 ` +
-            `${'\xff'.repeat(600)}\r\nAccept: \xff\r\n\r\n`,
+            `${'\xff'.repeat(600)}\r\nAccept: text/html;\xff\r\n\r\n`,
         )
         assert.match(answer, /^HTTP\/1.1 200 OK/, target)
         await eventually('1 counted', () => it.counted.length > 0)

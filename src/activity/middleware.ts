@@ -5,13 +5,12 @@ import { type Handler, targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
 import { type Measure, sentMeasure } from '../page-views/measures.js'
 import { pageViews } from '../page-views/middleware.js'
-import { pathOf } from '../page-views/path.js'
 import type { Report } from '../page-views/reports.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
 import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
-import { pageOf } from './page.js'
+import { pageOf, pageOfTarget } from './page.js'
 
 /** Page and values that a page view counts for, and the measure. */
 export interface ViewedPage {
@@ -44,7 +43,8 @@ export function requestViews(
   const guard = new Guard(logger)
   const asked = Object.values(dimensions)
   const callsBack =
-    Boolean(skip ?? visitor ?? page) || !asked.every((dimension) => isReadyMade(dimension))
+    Boolean(skip ?? visitor) ||
+    ![...(page ? [page] : []), ...asked].every((one) => isReadyMade(one))
   const values = asked.length > 0 ? valuesOf(dimensions, guard) : undefined
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
@@ -59,7 +59,7 @@ export function requestViews(
     measure: Measure,
   ): ViewedPage => ({
     measure,
-    page: pageOf(pageName ?? pageOption(req) ?? pathOf(target)),
+    page: pageOf(pageName ?? pageOption(req) ?? pageOfTarget(target)),
     dimensions: values?.(req),
   })
   const middleware = pageViews(

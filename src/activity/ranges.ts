@@ -1,6 +1,7 @@
 /** Checks the queries of `history()` and `top()`, and cuts them to whole hours or days. */
 import { integer, oneOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { HOURS_A_DAY } from './books.js'
+import { askedValue } from './sums.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import {
   checkedRange,
@@ -66,7 +67,7 @@ export function valueHistoryQuery(
   const allowed = 'a value as top() returns it, which is no empty text'
   if (typeof value !== 'string') throw wrongType('value', value, allowed)
   if (value === '') throw wrongValue('value', value, allowed)
-  return { ...historyQuery(query), dimension, value }
+  return { ...historyQuery(query), dimension, value: askedValue(dimension, value) }
 }
 
 /**

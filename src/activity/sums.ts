@@ -1,3 +1,4 @@
+import { normalPath } from '../page-views/path.js'
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES, packedPairs, unpackPair } from './packed-dimensions.js'
 import type { Visit } from './visit.js'
@@ -31,6 +32,11 @@ export function endOfSlice(slice: number): number {
 
 /** The dimension that every visit has. */
 export const PAGE = 'page'
+
+/** Returns the value that a question is about: paths that are equal are one page. */
+export function askedValue(dimension: string, value: string): string {
+  return dimension === PAGE ? normalPath(value) : value
+}
 
 /** Name in `top()` of the values that are not listed one by one. */
 export const OTHER = '(other)'

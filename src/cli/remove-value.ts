@@ -1,6 +1,6 @@
 /** `wide-cache remove-value`: takes one value of a dimension out of an activity. */
 import { removeValue } from '../activity/remove-value.js'
-import { OTHER } from '../activity/sums.js'
+import { OTHER, askedValue } from '../activity/sums.js'
 import type { Logger } from '../support/logger.js'
 import { counted } from '../support/printable.js'
 import { activityNamed, dimensionNamed, withActivities } from './activities.js'
@@ -17,7 +17,7 @@ export async function removeOneValue(
   await withActivities(url, logger, async (database) => {
     const name = await activityNamed(database, given)
     const known = await dimensionNamed(database, name, 'dimension', dimension)
-    const { hours, days, rows } = await removeValue(database, name, known, value)
+    const { hours, days, rows } = await removeValue(database, name, known, askedValue(known, value))
     logger.info(
       `wide-cache: removed from ${counted(hours, 'hour')}, ${counted(days, 'day')} and ` +
         `${counted(rows, 'visit')} of "${name}"`,
