@@ -1,10 +1,12 @@
 /** `activity.record(req)`: the rules of the middleware, but for those of a response. */
 import assert from 'node:assert/strict'
 import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { BROWSER } from '../support/http.fixture.js'
+import { eventually } from '../support/eventually.fixture.js'
+import { BROWSER, expresses, serving, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { packedPairs, unpackPair } from './packed-dimensions.js'
 import { BurstLogger } from '../support/logger.js'
@@ -20,7 +22,7 @@ function requestOf(headers: Record<string, string> = {}, fields: object = {}): I
     method: 'POST',
     url: '/views?x',
     originalUrl: '/api/views?x',
-    headers: { 'user-agent': BROWSER, ...headers },
+    headers: { ...TO_A_PAGE, ...headers },
     socket: { remoteAddress: '192.0.2.1' },
     ...fields,
   }
@@ -127,3 +129,30 @@ test('record() tells a request from a visit, and takes what is right of a view',
   await activity.close()
   await database.close()
 })
+
+for (const [name, express] of expresses) {
+  test(`${name}: a request whose client has gone counts for it, by any method`, async () => {
+    const counted: (string | undefined)[] = []
+    const { middleware, record } = requestViews(
+      activitySettings({ collect: false }),
+      (_viewed, identity) => counted.push(identity),
+      new BurstLogger(keptLog(), () => 0),
+    )
+    const app = express()
+    const [asked, gone]: IncomingMessage[][] = [[], []]
+    app.use(middleware())
+    app.post('/api', (req) => {
+      asked!.push(req)
+      req.socket.on('close', () => gone!.push(req))
+    })
+    await serving(app, async (port) => {
+      const socket = connect(port, '127.0.0.1')
+      socket.write(`POST /api HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`)
+      await eventually('it is asked', () => asked!.length === 1)
+      socket.destroy()
+      await eventually('the client has gone', () => gone!.length === 1)
+      record(gone![0]!, '/read')
+    })
+    assert.deepEqual(counted, ['127.0.0.1'])
+  })
+}

@@ -6,6 +6,7 @@
  */
 import type { BurstLogger } from '../support/logger.js'
 import type { Guard } from '../visitors/guard.js'
+import { clientAddress } from './client-address.js'
 import type { Received } from './handler.js'
 
 /** Headers in which a proxy says for whom it asks. */
@@ -24,8 +25,23 @@ export class Addresses {
     this.#guard = guard
   }
 
-  /** The address; `undefined` where it is not known. */
+  /** The address, in its usual form; `undefined` where it is not known. */
   of(req: Received): string | undefined {
+    const said = this.#saidBy(req)
+    if (said === undefined) return undefined
+    const address = clientAddress(said)
+    if (address === undefined) {
+      this.#guard.say(
+        'no IP address',
+        'the address of a request (req.ip) is no IP address',
+        'the visit counts without a visitor; have the proxy in front of the site send the ' +
+          `client's address, ${OR_SAY}`,
+      )
+    }
+    return address
+  }
+
+  #saidBy(req: Received): string | undefined {
     if (!this.#lookedAtTrust) this.#lookAtTrust(req)
     // Once: in Express it is computed.
     const { ip } = req
