@@ -46,6 +46,7 @@ const bytes = (body: string | Buffer): Buffer =>
   typeof body === 'string' ? Buffer.from(body) : body
 
 const HOST = 'Host: forum.example'
+const ORIGIN = 'Origin: https://forum.example'
 const SAME = [HOST, 'Sec-Fetch-Site: same-origin']
 const STRANGE = '403 A report comes from a page of the same site'
 
@@ -62,7 +63,17 @@ for (const [from, headers, accepted] of [
     true,
   ],
   ['an older browser on another site', [HOST, 'Origin: https://forum.example.evil'], false],
-  ['an older browser on another port', [HOST, 'Origin: https://forum.example:8443'], false],
+  [
+    'an older browser on another port',
+    ['Host: forum.example:8080', 'Origin: https://forum.example:8443'],
+    false,
+  ],
+  [
+    'an older browser, whose port a proxy hides',
+    [HOST, 'Origin: https://forum.example:8443'],
+    true,
+  ],
+  ['an older browser, whose port is written', ['Host: forum.example:443', ORIGIN], true],
   ['an older browser in a sandbox', [HOST, 'Origin: null'], false],
   ['a program', [HOST], false],
 ] as const) {

@@ -6,6 +6,8 @@
  * request can do, and no more.
  */
 import type { IncomingMessage } from 'node:http'
+import type { Received } from '../page-views/handler.js'
+import { type Host, hostOf } from '../page-views/host.js'
 
 /** A view of a page, as a browser reports it. */
 export interface SeenReport {
@@ -40,34 +42,41 @@ const ADDRESS = /^[!-~]*$/
  *
  * @throws ReportRefused
  */
-export async function seenReport(req: IncomingMessage & { body?: unknown }): Promise<SeenReport> {
+export async function seenReport(req: Received & { body?: unknown }): Promise<SeenReport> {
   checkHeaders(req)
   // Where nothing was read, `body` may be the `{}` of a parser that does not know the type.
   return reportOf(req.readableDidRead ? req.body : await bodyOf(req))
 }
 
 /** @throws ReportRefused */
-export function checkHeaders(req: IncomingMessage): void {
+export function checkHeaders(req: Received): void {
   checkOrigin(req)
   if (Number(req.headers['content-length']) > MAX_REPORT_BYTES) throw tooLarge()
 }
 
 /**
  * Browsers say in a header that no script can set whether a page of the same site asks. Where they
- * do not, without HTTPS and before 2023, they say the site of the page.
+ * do not, without HTTPS and before 2023, they say the site of the page. Its host is compared with
+ * the one that the client asked for, and its port if both say one: a proxy may leave it out.
  */
-function checkOrigin({ headers }: IncomingMessage): void {
+function checkOrigin(req: Received): void {
+  const { headers } = req
   const site = headers['sec-fetch-site']
   if (site === 'same-origin') return
-  if (site === undefined && headers.host !== undefined) {
-    if (hostOf(headers.origin) === headers.host.toLowerCase()) return
-  }
+  if (site === undefined && isSameHost(hostIn(headers.origin), hostOf(req))) return
   throw new ReportRefused(403, 'A report comes from a page of the same site')
 }
 
+function isSameHost(page: Host | undefined, asked: Host | undefined): boolean {
+  if (page === undefined || page.name !== asked?.name) return false
+  return page.port === undefined || asked.port === undefined || page.port === asked.port
+}
+
 /** The host of an origin; `undefined` where there is none, as in the origin `null`. */
-function hostOf(origin: string | undefined): string | undefined {
-  return origin !== undefined && URL.canParse(origin) ? new URL(origin).host : undefined
+function hostIn(origin: string | undefined): Host | undefined {
+  if (origin === undefined || !URL.canParse(origin)) return undefined
+  const { hostname, port } = new URL(origin)
+  return { name: hostname, port: port || undefined }
 }
 
 function bodyOf(req: IncomingMessage): Promise<Buffer> {

@@ -1,0 +1,26 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Received } from './handler.js'
+import { hostOf } from './host.js'
+
+const asking = (headers: Record<string, string>, hostname?: string) =>
+  hostOf({ headers, hostname } as unknown as Received)
+
+test('the host is that of the request, and a port only where the request says one', () => {
+  assert.deepEqual(asking({ host: 'Site.example:8080' }), { name: 'site.example', port: '8080' })
+  assert.deepEqual(asking({ host: 'site.example' }), { name: 'site.example', port: undefined })
+  assert.deepEqual(asking({ host: '[2001:db8::1]:80' }), { name: '[2001:db8::1]', port: '80' })
+  assert.deepEqual(asking({ ':authority': 'site.example' }), {
+    name: 'site.example',
+    port: undefined,
+  })
+  assert.equal(asking({}), undefined)
+})
+
+test('where a proxy is trusted, the host is the one that it forwards, without a port', () => {
+  const forwarded = { host: 'upstream:3000', 'x-forwarded-host': 'site.example' }
+  assert.deepEqual(asking(forwarded, 'site.example'), { name: 'site.example', port: undefined })
+  // Express does not trust whoever sent it.
+  assert.deepEqual(asking(forwarded, 'upstream'), { name: 'upstream', port: '3000' })
+  assert.deepEqual(asking(forwarded), { name: 'upstream', port: '3000' })
+})
