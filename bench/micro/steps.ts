@@ -25,13 +25,7 @@ import { systemEnvironment } from '../../src/support/environment.js'
 import { BurstLogger, SILENT } from '../../src/support/logger.js'
 import { Pseudonymizer } from '../../src/visitors/pseudonymizer.js'
 import { pageViews } from '../../src/page-views/middleware.js'
-import {
-  asksForPrivacy,
-  Bots,
-  isPage,
-  isPrefetch,
-  isWhole,
-} from '../../src/page-views/page-view.js'
+import { asksForPrivacy, Bots, Exchanges } from '../../src/page-views/exchange.js'
 import type { Codec } from '../../src/support/codec.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
@@ -105,6 +99,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
     logger,
   )()
   const robots = new Bots()
+  const exchanges = new Exchanges(robots)
   const pseudonymizer = new Pseudonymizer({
     cache: takesAll,
     secret: async () => Buffer.alloc(32),
@@ -182,11 +177,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
       prepare: sent(),
       run: measured(
         ({ req, res }) =>
-          isPage(req, res) &&
-          isWhole(req) &&
-          !isPrefetch(req) &&
-          !robots.isBot(req) &&
-          !asksForPrivacy(req),
+          exchanges.verdictOf(req, res) === 'page' && !robots.isBot(req) && !asksForPrivacy(req),
       ),
     },
     { name: 'address', role: 'step', prepare: sent(), run: address },

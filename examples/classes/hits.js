@@ -37,6 +37,7 @@ await once(server, 'listening')
 const read = async (user, article) => {
   const headers = {
     'user-agent': 'Mozilla/5.0 (X11; Linux x86_64; rv:143.0) Gecko/20100101 Firefox/143.0',
+    accept: 'text/html',
     'x-user': user,
   }
   await (

@@ -60,7 +60,7 @@ async function send(origin, views) {
   for (let from = 0; from < views.length; from += AT_ONCE) {
     await Promise.all(
       views.slice(from, from + AT_ONCE).map(async ({ thread, viewer }) => {
-        const headers = { 'user-agent': BROWSER, 'x-viewer': viewer }
+        const headers = { 'user-agent': BROWSER, accept: 'text/html', 'x-viewer': viewer }
         const [response] = await once(
           get(`${origin}/threads/${thread}`, { headers, agent }),
           'response',

@@ -18,7 +18,7 @@ import type { Activity, RecordedVisit } from './activity.js'
 import { createActivity, SiteActivity } from './site-activity.js'
 import { systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, cutOff, expresses } from '../support/http.fixture.js'
+import { BROWSER, cutOff, expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import { withNodeEnv } from '../support/node-env.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { type ActivityOptions, activitySettings } from './options.js'
@@ -106,7 +106,9 @@ test('requests come back as figures and as rows', async () => {
     [BROWSER, '/a?b'],
     ['Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0', '/'],
   ] as const) {
-    await request(app).get(path).set('user-agent', agent)
+    await request(app)
+      .get(path)
+      .set({ ...TO_A_PAGE, 'user-agent': agent })
   }
   await inWindow(activity)
   const { body } = await request(app).get('/activity').expect(200)
@@ -277,7 +279,9 @@ test('SQL and logs get no address, user agent or salt; the cache gets only the s
   app.use((_req, res) => void res.send('<p>'))
   const [address, agent] = ['203.0.113.77', 'Mozilla/5.0 (TattleTale 4711)']
   for (const path of ['/', '/throws', '/2']) {
-    await request(app).get(path).set({ 'user-agent': agent, 'x-forwarded-for': address })
+    await request(app)
+      .get(path)
+      .set({ ...TO_A_PAGE, 'user-agent': agent, 'x-forwarded-for': address })
   }
   activity.record({ visitor: `someone ${address}`, page: '/' })
   activity.record({ visitor: { toString: () => address } as never, page: '/', at: new Date(NaN) })
@@ -405,7 +409,7 @@ test('with cache and database unreachable, requests are served and count later',
   app.use(activity.middleware())
   app.use('/activity', activity.router())
   app.use((_req, res) => void res.send('<p>'))
-  for (let i = 0; i < 5; i++) await request(app).get('/').set('user-agent', BROWSER).expect(200)
+  for (let i = 0; i < 5; i++) await request(app).get('/').set(TO_A_PAGE).expect(200)
   await request(app).get('/activity').expect(503)
   reachable = true
   // The failure is the answer for a second.

@@ -10,7 +10,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { DAY_MS } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, expresses } from '../support/http.fixture.js'
+import { expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import { SILENT } from '../support/logger.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { ledgerReport } from '../wide-cache/ledger/report.js'
@@ -58,7 +58,7 @@ async function see(
 ): Promise<void> {
   await request(siteOf(activity))
     .post('/activity/seen')
-    .set({ 'user-agent': BROWSER, 'sec-fetch-site': 'same-origin', ...headers })
+    .set({ ...TO_A_PAGE, 'sec-fetch-site': 'same-origin', ...headers })
     .send({ page, referrer: '' })
     .expect(204)
 }
@@ -66,7 +66,7 @@ async function see(
 async function serve(activity: SiteActivity, path: string, headers: Record<string, string> = {}) {
   await request(siteOf(activity))
     .get(path)
-    .set({ 'user-agent': BROWSER, ...headers })
+    .set({ ...TO_A_PAGE, ...headers })
 }
 
 async function arrive(activity: SiteActivity): Promise<void> {
@@ -116,7 +116,7 @@ test('people, bots and what the rule leaves out are all HTML responses', async (
   for (const [path, headers] of [...left, ...bots, ...people]) {
     await request(app)
       .get(path)
-      .set({ 'user-agent': BROWSER, ...headers })
+      .set({ ...TO_A_PAGE, ...headers })
   }
   await eventually('all are answered', () => responses === 10)
   await arrive(activity)

@@ -7,7 +7,7 @@ import { test } from 'node:test'
 import type { Express, Request, RequestHandler, Router } from 'express'
 import request from 'supertest'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, expresses } from '../support/http.fixture.js'
+import { expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { deviceClass } from './dimensions/device-class.js'
@@ -23,7 +23,7 @@ const addressOf = ({ url, originalUrl, baseUrl, path, params }: Request) => ({
 })
 type Address = ReturnType<typeof addressOf>
 
-const browse = (app: Express, path: string) => request(app).get(path).set('user-agent', BROWSER)
+const browse = (app: Express, path: string) => request(app).get(path).set(TO_A_PAGE)
 
 /** A middleware, and what its callbacks have seen. */
 function watching(options: ActivityOptions = {}) {

@@ -11,17 +11,22 @@ import { requestViews } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
 const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
-/**
- * The types that Chrome and Firefox accept in a navigation, a script's `fetch()` by default, and
- * Turbo.
- */
+/** The types that browsers accept in a navigation, and a script's `fetch()` by default. */
 const NAVIGATION = 'text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,*/*;q=0.8'
 const ANYTHING = '*/*'
-const TURBO = 'text/html, application/xhtml+xml'
+/** What libraries send when they go to a page. */
+const NAVIGATES = {
+  htmx: { 'hx-request': 'true', 'hx-boosted': 'true' },
+  PJAX: { 'x-pjax': 'true', 'x-requested-with': 'XMLHttpRequest' },
+  Turbo: { 'x-turbo-request-id': '1' },
+  Unpoly: { 'x-up-version': '3.14.3', 'x-up-target': 'main', 'x-up-fail-target': 'main' },
+  swup: { 'x-requested-with': 'swup' },
+}
 
 interface Case {
   readonly method?: string
-  /** With the browser's user agent, unless they have one. `null`: not sent. */
+  readonly target?: string
+  /** With a browser's user agent and types, unless they have others. `null`: not sent. */
   readonly headers?: { readonly [name: string]: string | null }
   /** A page with status 200, unless it says something else. */
   readonly answer?: (res: Response) => void
@@ -40,46 +45,82 @@ const status =
 const ROWS: { [row: string]: readonly Case[] } = {
   Method: [
     { counts: true },
-    { method: 'HEAD', counts: false },
-    { method: 'POST', counts: false },
-    { method: 'PUT', counts: false },
-    { method: 'OPTIONS', counts: false },
+    ...['HEAD', 'POST', 'PUT', 'OPTIONS'].map((method): Case => ({ method, counts: false })),
   ],
   Status: [
     ...[200, 201, 203, 299].map((code): Case => ({ answer: status(code), counts: true })),
-    ...[206, 300, 301, 302, 307, 400, 401, 403, 404, 410, 500, 503].map((code): Case => ({
+    ...[204, 205, 206, 300, 301, 302, 307, 400, 401, 403, 404, 410, 500, 503].map((code): Case => ({
       answer: status(code),
       counts: false,
     })),
-    { answer: (res) => void res.status(304).end(), headers: { accept: NAVIGATION }, counts: true },
+    { answer: (res) => void res.status(304).end(), counts: true },
     {
       answer: (res) => void res.status(304).end(),
       headers: { accept: 'image/avif,image/webp,*/*;q=0.8' },
       counts: false,
     },
-    { answer: (res) => void res.status(304).end(), counts: false },
-  ],
-  '`Content-Type`': [
-    ...['text/html', 'text/html; charset=utf-8', 'TEXT/HTML'].map((type): Case => ({
-      answer: (res) => void res.set('Content-Type', type).end('<p>'),
+    { answer: (res) => void res.status(304).end(), headers: { accept: null }, counts: false },
+    ...['/menu.pdf', '/picture.JPEG?size=2', '/feed.xml', '/data.json'].map((target): Case => ({
+      target,
+      answer: (res) => void res.status(304).end(),
+      counts: false,
+    })),
+    ...['/index.php', '/article.html', '/v1.2', '/?file=menu.pdf'].map((target): Case => ({
+      target,
+      answer: (res) => void res.status(304).end(),
       counts: true,
     })),
+  ],
+  '`Content-Type`': [
+    ...['text/html', 'text/html; charset=utf-8', 'TEXT/HTML', 'application/xhtml+xml'].map(
+      (type): Case => ({
+        answer: (res) => void res.set('Content-Type', type).end('<p>'),
+        counts: true,
+      }),
+    ),
     ...[
       'application/json',
       'text/plain',
       'text/html5',
       'image/png',
+      'application/xml',
       'text/vnd.turbo-stream.html',
     ].map((type): Case => ({ answer: status(200, type), counts: false })),
     { answer: (res) => void res.end('<p>'), counts: false },
   ],
+  '`Content-Disposition`': [
+    ...['attachment', 'Attachment; filename="page.html"'].map((disposition): Case => ({
+      answer: (res) => status(200)(res.set('Content-Disposition', disposition)),
+      counts: false,
+    })),
+    {
+      answer: (res) =>
+        void res
+          .writeHead(200, { 'content-type': 'text/html', 'content-disposition': 'attachment' })
+          .end('<p>'),
+      counts: false,
+    },
+    {
+      answer: (res) => status(200)(res.set('Content-Disposition', 'inline; of=attachment')),
+      counts: true,
+    },
+  ],
   '`Sec-Fetch-Dest`': [
-    { headers: { 'sec-fetch-dest': 'document', accept: NAVIGATION }, counts: true },
-    { headers: { 'sec-fetch-dest': null }, counts: true },
-    { headers: { 'sec-fetch-dest': 'empty', accept: NAVIGATION }, counts: true },
-    { headers: { 'sec-fetch-dest': 'empty', accept: TURBO }, counts: true },
-    { headers: { 'sec-fetch-dest': 'empty', accept: ANYTHING }, counts: false },
-    { headers: { 'sec-fetch-dest': 'empty' }, counts: false },
+    { headers: { 'sec-fetch-dest': 'document' }, counts: true },
+    { headers: { 'sec-fetch-dest': 'document', accept: null }, counts: true },
+    { headers: { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'navigate' }, counts: true },
+    // A link with `download`.
+    {
+      headers: { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'navigate', accept: null },
+      counts: false,
+    },
+    // What scripts fetch, whatever they accept.
+    ...['cors', 'same-origin', 'no-cors', null].flatMap((mode) =>
+      [NAVIGATION, 'text/html', ANYTHING].map((accept): Case => ({
+        headers: { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': mode, accept },
+        counts: false,
+      })),
+    ),
     ...[
       'iframe',
       'frame',
@@ -92,47 +133,58 @@ const ROWS: { [row: string]: readonly Case[] } = {
       'webidentity',
       'unheard-of',
     ].map((fetched): Case => ({
-      headers: { 'sec-fetch-dest': fetched, accept: NAVIGATION },
+      headers: { 'sec-fetch-dest': fetched, 'sec-fetch-mode': 'navigate' },
       counts: false,
     })),
   ],
-  '`HX-Request`': [
-    { headers: { 'hx-request': 'true' }, counts: false },
+  'No `Sec-Fetch-Dest`': [
+    { headers: { accept: NAVIGATION }, counts: true },
+    { headers: { accept: ANYTHING }, counts: false },
+    { headers: { accept: null }, counts: false },
+    { headers: { accept: ANYTHING, 'user-agent': BOT }, counts: 'as a bot' },
+    // jQuery.
     {
-      headers: { 'hx-request': 'true', 'sec-fetch-dest': 'empty', accept: ANYTHING },
+      headers: { accept: 'text/html, */*; q=0.01', 'x-requested-with': 'XMLHttpRequest' },
       counts: false,
     },
-    { headers: { 'hx-request': 'true', 'sec-fetch-dest': 'document' }, counts: false },
-    { headers: { 'hx-boosted': 'true', 'sec-fetch-dest': 'iframe' }, counts: false },
-    { headers: { 'hx-request': 'true', 'sec-fetch-dest': 'empty', accept: TURBO }, counts: false },
-    { headers: { 'hx-request': 'true', 'hx-boosted': 'true' }, counts: true },
+    // A WebView of an app.
+    { headers: { 'x-requested-with': 'com.example.reader' }, counts: true },
+  ],
+  'A library that navigates': Object.entries(NAVIGATES).flatMap(([, headers]): Case[] => [
+    { headers: { ...headers, accept: ANYTHING }, counts: true },
     {
       headers: {
-        'hx-request': 'true',
-        'hx-boosted': 'true',
-        'sec-fetch-dest': 'empty',
+        ...headers,
         accept: ANYTHING,
+        'sec-fetch-dest': 'empty',
+        'sec-fetch-mode': 'cors',
       },
       counts: true,
     },
-  ],
-  '`Turbo-Frame`': [
-    { headers: { 'turbo-frame': 'posts' }, counts: false },
-    {
-      headers: { 'turbo-frame': 'posts', 'sec-fetch-dest': 'empty', accept: TURBO },
-      counts: false,
-    },
-  ],
-  '`Sec-Purpose`, `Purpose`, `X-Moz`, `X-Sec-Purpose`': [
+    { headers: { ...headers, 'sec-fetch-dest': 'iframe' }, counts: false },
+  ]),
+  'A library that fetches a part': [
+    { 'hx-request': 'true' },
+    { 'turbo-frame': 'posts', 'x-turbo-request-id': '1' },
+    { 'x-alpine-request': 'true' },
+    { 'x-up-version': '3.14.3', 'x-up-target': '#side' },
+    { 'x-up-version': '3.14.3', 'x-up-target': '#side', 'x-up-fail-target': 'main' },
+  ].flatMap((headers): Case[] => [
+    { headers: { ...headers }, counts: false },
+    { headers: { ...headers, 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'cors' }, counts: false },
+  ]),
+  '`Sec-Purpose`, `Purpose`, `X-Purpose`, `X-Moz`, `X-Sec-Purpose`': [
     ...['prefetch', 'prefetch;prerender', 'prefetch;anonymous-client-ip', 'Prefetch'].map(
       (purpose): Case => ({ headers: { 'sec-purpose': purpose }, counts: false }),
     ),
-    ...['prefetch', 'preview'].map((purpose): Case => ({ headers: { purpose }, counts: false })),
-    { headers: { 'x-moz': 'prefetch' }, counts: false },
-    {
-      headers: { 'x-sec-purpose': 'prefetch', 'sec-fetch-dest': 'empty', accept: TURBO },
+    ...['purpose', 'x-purpose'].map((name): Case => ({
+      headers: { [name]: 'preview' },
       counts: false,
-    },
+    })),
+    { headers: { purpose: 'prefetch' }, counts: false },
+    { headers: { 'x-moz': 'prefetch' }, counts: false },
+    { headers: { 'sec-purpose': 'navigation', 'x-sec-purpose': 'prefetch' }, counts: false },
+    { headers: { ...NAVIGATES['Turbo'], 'x-sec-purpose': 'prefetch' }, counts: false },
     { headers: { purpose: 'navigation' }, counts: true },
   ],
   '`User-Agent`': [BOT, 'curl/8.0', '', null].flatMap((agent): Case[] => [
@@ -184,7 +236,15 @@ for (const [name, express] of expresses) {
 
 async function holds(
   app: Express,
-  { method = 'GET', headers = {}, answer = status(200), options = {}, hangsUp, counts }: Case,
+  {
+    method = 'GET',
+    target = '/',
+    headers = {},
+    answer = status(200),
+    options = {},
+    hangsUp,
+    counts,
+  }: Case,
 ): Promise<void> {
   const counted: Case['counts'][] = []
   const { middleware } = requestViews(
@@ -202,12 +262,13 @@ async function holds(
     asked = true
   })
   let asked = false
-  const lines = Object.entries({ 'user-agent': BROWSER, ...headers }).flatMap(([header, value]) =>
+  const sent = { 'user-agent': BROWSER, accept: NAVIGATION, ...headers }
+  const lines = Object.entries(sent).flatMap(([header, value]) =>
     value === null ? [] : [`${header}: ${value}`],
   )
   await serving(app, async (port) => {
     const text = [
-      `${method} / HTTP/1.1`,
+      `${method} ${target} HTTP/1.1`,
       'host: x',
       ...(hangsUp ? [] : ['connection: close']),
       ...lines,
@@ -226,6 +287,6 @@ async function holds(
   assert.deepEqual(
     counted,
     counts === false ? [] : [counts],
-    JSON.stringify({ method, headers, options, counts, answer: String(answer) }),
+    JSON.stringify({ method, target, headers, options, counts, answer: String(answer) }),
   )
 }

@@ -7,7 +7,7 @@ import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { systemEnvironment } from '../support/environment.js'
 import { type Clock, systemClock } from '../support/clock.js'
-import { BROWSER, expresses } from '../support/http.fixture.js'
+import { expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import type { Activity } from './activity.js'
 import { createActivity, SiteActivity } from './site-activity.js'
 import { type ActivityOptions, activitySettings } from './options.js'
@@ -82,7 +82,7 @@ describe('history() and top()', () => {
     app.use((_req, res) => void res.send('<p>a page</p>'))
     const range = thisHour()
     for (const path of ['/a/1', '/a/1', '/b/1', '/']) {
-      await request(app).get(path).set('user-agent', BROWSER)
+      await request(app).get(path).set(TO_A_PAGE)
     }
     await arrive(activity)
     const hours = await activity.history({ ...range, by: 'hour' })

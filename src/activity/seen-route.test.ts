@@ -6,7 +6,7 @@ import request from 'supertest'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, expresses } from '../support/http.fixture.js'
+import { BROWSER, expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
 import { campaign } from './dimensions/campaign.js'
@@ -49,7 +49,7 @@ for (const [name, express] of expresses) {
     app.use(activity.middleware())
     app.use('/activity', activity.router())
     app.use((_req, res) => void res.send('<p>'))
-    await request(app).get('/').set('User-Agent', BROWSER).expect(200)
+    await request(app).get('/').set(TO_A_PAGE).expect(200)
     for (const page of ['/', '/news']) {
       await request(app)
         .post('/activity/seen')
@@ -93,6 +93,7 @@ for (const [name, express] of expresses) {
 
   const HEADERS = {
     'User-Agent': BROWSER,
+    Accept: 'text/html',
     'X-Forwarded-For': '203.0.113.7',
     'CF-IPCountry': 'FR',
   }

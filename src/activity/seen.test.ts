@@ -50,6 +50,8 @@ class Site {
   readonly seen: Viewed[] = []
   /** What pages have told of themselves once they had loaded, such as `/news hidden`. */
   readonly loaded: string[] = []
+  /** Pages whose answers have been sent. */
+  readonly fetched: string[] = []
   /** Whether pages that wait for it may go on. */
   goesOn = false
   readonly app: Express = express()
@@ -99,13 +101,22 @@ class Site {
         ),
       )
     })
+    app.get('/ahead', (_req, res) => {
+      // The policy of the other pages lets none be fetched in advance.
+      res.removeHeader('Content-Security-Policy')
+      res.send(pageWith('<link rel="prefetch" href="/news">'))
+    })
     app.get('/forgotten', (_req, res) => {
       res.set('Cache-Control', 'no-store')
       res.send(pageWith('<script src="/unload.js"></script>'))
     })
     app.get('/unload.js', (_req, res) => void res.type('js').send('onunload = () => {}'))
     app.get('/missing', (_req, res) => void res.status(404).send(pageWith('')))
-    app.get(/^\/news/, (_req, res) => void res.send(pageWith('')))
+    app.get(/^\/news/, (req, res) => {
+      res.on('finish', () => this.fetched.push(req.path))
+      if (req.headers['sec-purpose'] === 'prefetch') res.set('Cache-Control', 'private, max-age=60')
+      res.send(pageWith(''))
+    })
   }
 
   get origin(): string {
@@ -287,6 +298,19 @@ const ROWS: { readonly [row: string]: Row } = {
     step: showing('hidden', 'visible'),
     served: 0,
     seen: 0,
+  },
+  'A page that was fetched in advance is opened': {
+    first: {
+      step: async ({ site, open }) => {
+        await open('/ahead')
+        await eventually('/news is fetched', () => site.fetched.includes('/news'))
+      },
+      served: 1,
+      seen: 1,
+    },
+    step: onNews,
+    served: 0,
+    seen: 1,
   },
   'The browser prerenders a page': {
     around: prerendered,

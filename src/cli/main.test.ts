@@ -12,7 +12,7 @@ import { memory } from '../cache/memory.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, serving } from '../support/http.fixture.js'
+import { BROWSER, serving, TO_A_PAGE } from '../support/http.fixture.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { freePort } from '../../test/servers/free-port.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
@@ -386,7 +386,7 @@ async function startSite(name: string, env: Record<string, string>) {
     for (let view = 0; view < times; view++) {
       await (
         await fetch(`http://127.0.0.1:${port}/page/${view % 7}`, {
-          headers: { 'user-agent': view % 3 ? BROWSER : `${BROWSER} Edg/126` },
+          headers: { ...TO_A_PAGE, 'user-agent': view % 3 ? BROWSER : `${BROWSER} Edg/126` },
         })
       ).text()
     }
@@ -396,7 +396,7 @@ async function startSite(name: string, env: Record<string, string>) {
     for (const viewer of viewers) {
       await (
         await fetch(`http://127.0.0.1:${port}/threads/${item}?viewer=${viewer}`, {
-          headers: { 'user-agent': BROWSER },
+          headers: TO_A_PAGE,
         })
       ).text()
     }

@@ -7,7 +7,7 @@ import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { createHits } from '../hits/item-hits.js'
-import { BROWSER, serving } from '../support/http.fixture.js'
+import { serving, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
@@ -159,7 +159,7 @@ describe('quarantine', () => {
       const app = express().use(activity.middleware())
       app.get('/page', (_req, res) => void res.send('<p>a page'))
       await serving(app, async (port) => {
-        const headers = { 'user-agent': BROWSER, 'x-country': 'Österreich' }
+        const headers = { ...TO_A_PAGE, 'x-country': 'Österreich' }
         await (await fetch(`http://127.0.0.1:${port}/page`, { headers })).text()
       })
       await activity.flush()

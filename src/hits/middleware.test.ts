@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import type { Express, Request, RequestHandler, Response } from 'express'
 import request from 'supertest'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, expresses } from '../support/http.fixture.js'
+import { BROWSER, expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { memory } from '../cache/memory.js'
@@ -41,7 +41,7 @@ function counter(options: HitsMiddlewareOptions, settings: Partial<HitsOptions> 
 const browse = (app: Express, path: string, headers: Record<string, string> = {}) =>
   request(app)
     .get(path)
-    .set({ 'user-agent': BROWSER, ...headers })
+    .set({ ...TO_A_PAGE, ...headers })
 
 for (const [name, express] of expresses) {
   const site = (options: HitsMiddlewareOptions = byId, settings: Partial<HitsOptions> = {}) => {
@@ -66,7 +66,7 @@ for (const [name, express] of expresses) {
     for (const path of ['/items/1', '/other', '/items/missing', '/items/a%20b']) {
       await browse(it.app, path)
     }
-    await request(it.app).post('/items/1').set('user-agent', BROWSER)
+    await request(it.app).post('/items/1').set(TO_A_PAGE)
     await browse(it.app, '/items/2', { 'sec-purpose': 'prefetch' })
     await browse(it.app, '/items/2', { 'user-agent': 'Googlebot/2.1' })
     const counted = await seen(it, 2)

@@ -4,7 +4,7 @@ import type { IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
-import { BROWSER } from '../support/http.fixture.js'
+import { BROWSER, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import type { HitParties, Hits } from './hits.js'
 import { createHits } from './item-hits.js'
@@ -13,7 +13,7 @@ import type { HitsOptions } from './options.js'
 function requestOf(remoteAddress: string, headers: Record<string, string> = {}): IncomingMessage {
   const req: unknown = {
     url: '/api',
-    headers: { 'user-agent': BROWSER, ...headers },
+    headers: { ...TO_A_PAGE, ...headers },
     socket: { remoteAddress },
   }
   return req as IncomingMessage

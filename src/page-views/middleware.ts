@@ -2,8 +2,8 @@ import type { Request, Response } from './express.js'
 import type { Handler } from './handler.js'
 import type { BurstLogger } from '../support/logger.js'
 import { Guard, describe } from '../visitors/guard.js'
+import { Exchanges } from './exchange.js'
 import { Mount } from './mount.js'
-import { isPage, isPrefetch, isWhole } from './page-view.js'
 import type { Count, Treatment, Visitors } from './visitors.js'
 
 /** Functions that are asked about a page view, and rules for page views that do not count. */
@@ -41,6 +41,7 @@ export function pageViews<Subject>(
 ): () => Handler {
   const { skip, visitors, subject, isOwn, callsBack } = settings
   const guard = new Guard(logger)
+  const exchanges = new Exchanges(visitors.bots)
   /**
    * The response that was decided last. A request that meets this middleware twice leaves two
    * listeners for one `close` event, which run right after each other.
@@ -52,7 +53,7 @@ export function pageViews<Subject>(
    * this middleware again.
    */
   function decide(req: Request, res: Response, place: string | Mount): boolean {
-    if (!isPage(req, res) || !isWhole(req) || isPrefetch(req)) return true
+    if (exchanges.verdictOf(req, res) !== 'page') return true
     const treatment = visitors.treatmentOf(req)
     if (treatment === 'none') return true
     if (typeof place === 'string') return ask(req, res, place, treatment)
@@ -70,11 +71,12 @@ export function pageViews<Subject>(
   }
 
   function watch(req: Request, res: Response): void {
-    if (req.method !== 'GET') return
-    // Routers rewrite the address; and once a socket is gone it knows its own only if it was asked
-    // before.
-    const place = callsBack ? new Mount(req) : (req.originalUrl ?? req.url)
+    // Once a socket is gone it knows its address only if it was asked before, and `record(req)` may
+    // come late, whatever the method.
     void req.socket.remoteAddress
+    if (req.method !== 'GET') return
+    // Routers rewrite it.
+    const place = callsBack ? new Mount(req) : (req.originalUrl ?? req.url)
     // `close` is emitted once: after `finish`, or alone when the client hangs up.
     res.on('close', () => {
       if (res === decided) return

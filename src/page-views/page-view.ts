@@ -1,85 +1,133 @@
 /**
- * The rule of what counts as a page view: a page that was sent to a person. It is applied after the
- * response, to what was really sent. The table "What counts as a page view" of
- * docs/activity-reference.md has the whole rule; a test runs each of its rows.
+ * The rule of what counts as a page view: a whole page that was sent to a person who went to it. It
+ * is a pure function of a small record of request and response, so that it can judge a line of a
+ * log, too. The table "What counts as a page view" of docs/activity-reference.md has the whole
+ * rule; a test runs each of its rows.
  */
-import type { Request, Response } from './express.js'
-import { isbot } from 'isbot'
-import { Memo } from './memo.js'
 
-const HTML = /^\s*text\/html\s*(?:;|$)/i
-const HTML_IN_HEAD = /^content-type:\s*text\/html\s*(?:;|$)/im
+/** Request headers that the rule reads, by their names in lower case. */
+export type RuleHeaders = {
+  readonly [
+    Name in (typeof NAVIGATES | typeof FETCHES_A_PART | typeof IN_ADVANCE)[number] | Others
+  ]?: string | string[] | undefined
+}
+type Others =
+  | 'accept'
+  | 'sec-fetch-dest'
+  | 'sec-fetch-mode'
+  | 'turbo-frame'
+  | 'x-requested-with'
+  | 'x-turbo-request-id'
+  | 'x-up-fail-target'
+  | 'x-up-target'
+
+/** A request and its response, as the rule looks at them. */
+export interface Exchange {
+  readonly method: string | undefined
+  readonly headers: RuleHeaders
+  readonly status: number
+  /** `Content-Type` of the response; `undefined`: there is none, as in Express's 304. */
+  readonly type: string | undefined
+  /** `Content-Disposition` of the response. */
+  readonly disposition: string | undefined
+  /** Whether the target is known to lead to something other than a page. Asked for a 304 only. */
+  readonly isNoPage: () => boolean
+  /** Whether the user agent is a bot's. Asked only if it makes a difference. */
+  readonly isBot: () => boolean
+}
+
+/**
+ * `page`: it counts. Otherwise the first reason why not: the method; a redirect, or an error; a
+ * response without content, or with a range of it; no HTML; a part of a page, or a frame in it; or
+ * a page that is fetched in advance, and may never be seen.
+ */
+export type Verdict = 'page' | 'method' | 'status' | 'content' | 'type' | 'part' | 'in advance'
+
+/** Decides about a response. */
+export function verdictOf(exchange: Exchange): Verdict {
+  const { method, status, headers } = exchange
+  if (method !== 'GET') return 'method'
+  if (status < 200 || (status >= 300 && status !== 304)) return 'status'
+  if (WITHOUT_PAGE.has(status)) return 'content'
+  if (!isHtml(exchange)) return 'type'
+  if (!isWhole(exchange)) return 'part'
+  return isInAdvance(headers) ? 'in advance' : 'page'
+}
+
+/** No content, a form to be cleared, and a range. */
+const WITHOUT_PAGE: ReadonlySet<number> = new Set([204, 205, 206])
+
+const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i
 const ACCEPTS_HTML = /\btext\/html\b/i
+const ATTACHMENT = /^\s*attachment\s*(?:;|$)/i
+
+/** Tells whether the response is a page to look at, or 304 for one that the browser had. */
+function isHtml({ headers, status, type, disposition, isNoPage }: Exchange): boolean {
+  if (type !== undefined) {
+    return HTML.test(type) && !(disposition !== undefined && ATTACHMENT.test(disposition))
+  }
+  // Express removes the type from a 304, so what the browser asked for must tell. It asks the same
+  // for a picture that is opened in a tab.
+  return status === 304 && asksForHtml(headers) && !isNoPage()
+}
+
+/** Tells whether a request names HTML among what it accepts. Each navigation of a browser does. */
+export function asksForHtml({ accept }: RuleHeaders): boolean {
+  return typeof accept === 'string' && ACCEPTS_HTML.test(accept)
+}
+
+/** Headers by which libraries say that they fetch the page that the visitor goes to. */
+const NAVIGATES = ['hx-boosted', 'x-pjax'] as const
+
+/** Headers by which they say that they fetch a part, unless they also say that they navigate. */
+const FETCHES_A_PART = ['hx-request', 'x-alpine-request', 'x-up-version'] as const
+
+/** Values of `X-Requested-With` of a script. An app names itself there when it shows a page. */
+const SCRIPT = 'xmlhttprequest'
+const SWUP = 'swup'
+
+/** Tells whether a library says that it fetches the page that the visitor goes to. */
+function navigates(headers: RuleHeaders): boolean {
+  return (
+    NAVIGATES.some((name) => headers[name] !== undefined) ||
+    headers['x-turbo-request-id'] !== undefined ||
+    headers['x-requested-with'] === SWUP ||
+    // Unpoly goes to a page if it replaces what a failure would replace, too: the main element.
+    (headers['x-up-target'] !== undefined && headers['x-up-target'] === headers['x-up-fail-target'])
+  )
+}
 
 /**
- * The response to a GET is a page: HTML with a status below 300, but no range of it (206), or 304
- * for a page that the browser had.
+ * Tells whether the request is for a whole page that the visitor goes to, and not for a part of
+ * one, for a frame in it, or for what a script reads. Browsers say what they fetch on HTTPS and
+ * localhost only. Elsewhere the request must ask for HTML by name; bots often do not.
  */
-export function isPage(req: Request, res: Response): boolean {
-  const { statusCode } = res
-  if ((statusCode >= 300 && statusCode !== 304) || statusCode === 206) return false
-  const type = res.getHeader('content-type')
-  if (typeof type === 'string') return HTML.test(type)
-  // Not kept where writeHead() was given all headers at once; then only the head as it was sent
-  // tells.
-  if ('_header' in res && typeof res._header === 'string' && HTML_IN_HEAD.test(res._header)) {
-    return true
-  }
-  // Express removes the type from a 304, so that what the browser has asked for must tell.
-  return statusCode === 304 && ACCEPTS_HTML.test(req.headers.accept ?? '')
+function isWhole({ headers, isBot }: Exchange): boolean {
+  const { 'sec-fetch-dest': dest, 'sec-fetch-mode': mode } = headers
+  const isFrame = headers['turbo-frame'] !== undefined
+  if (dest === 'document') return !isFrame
+  // A frame, an object, a picture.
+  if (dest !== undefined && dest !== 'empty') return false
+  if (isFrame) return false
+  if (navigates(headers)) return true
+  if (FETCHES_A_PART.some((name) => headers[name] !== undefined)) return false
+  // A service worker fetches the page of a navigation. A link with `download` accepts anything.
+  if (dest === 'empty') return mode === 'navigate' && asksForHtml(headers)
+  const requestedWith = headers['x-requested-with']
+  if (typeof requestedWith === 'string' && requestedWith.toLowerCase() === SCRIPT) return false
+  return asksForHtml(headers) || isBot()
 }
 
 /**
- * The request is for a whole page, not for a part of one or for a frame in it. Where the browser
- * says what it fetches, that decides; browsers say it on HTTPS and localhost only.
+ * Of today's browsers; of Chrome and Safari before; of Facebook's app; of Firefox before; of Turbo,
+ * since a script may not set `Sec-` headers.
  */
-export function isWhole({ headers }: Request): boolean {
-  const boosted = headers['hx-boosted'] !== undefined
-  // htmx asks for a part of a page, unless it replaces a navigation; Turbo for a frame.
-  if ((headers['hx-request'] !== undefined && !boosted) || headers['turbo-frame'] !== undefined) {
-    return false
-  }
-  const fetched = headers['sec-fetch-dest']
-  if (fetched === undefined || fetched === 'document') return true
-  // A service worker, or a script such as Turbo, that fetches the page of a navigation. htmx
-  // accepts anything then.
-  return fetched === 'empty' && (boosted || ACCEPTS_HTML.test(headers.accept ?? ''))
-}
+const IN_ADVANCE = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz', 'x-sec-purpose'] as const
+const ADVANCE = /\b(?:prefetch|prerender|preview)\b/i
 
-const IN_ADVANCE = /\b(?:prefetch|prerender|preview)\b/i
-
-/** The browser asks in advance (prefetch, prerender), for a page that may never be seen. */
-export function isPrefetch({ headers }: Request): boolean {
-  // Of today's browsers; of Chrome and Safari before; of Firefox before; of Turbo, since a script
-  // may not set `Sec-` headers.
-  const purpose =
-    headers['sec-purpose'] ?? headers['purpose'] ?? headers['x-moz'] ?? headers['x-sec-purpose']
-  return typeof purpose === 'string' && IN_ADVANCE.test(purpose)
-}
-
-/** The visitor asks not to be followed: Global Privacy Control, or Do Not Track. */
-export function asksForPrivacy(req: Request): boolean {
-  return req.headers['sec-gpc'] === '1' || req.headers['dnt'] === '1'
-}
-
-/** User agents remembered. */
-const REMEMBERED = 5_000
-
-/** Characters of a user agent that are looked at. A longer one is not remembered. */
-const MAX_USER_AGENT = 512
-
-/**
- * Tells bots by their user agents, each looked at once. Browsers always have one, so an empty one
- * is a bot's.
- */
-export class Bots {
-  readonly #bots = new Memo(REMEMBERED, isbot)
-
-  isBot(req: Request): boolean {
-    const userAgent = req.headers['user-agent']
-    if (!userAgent) return true
-    return userAgent.length <= MAX_USER_AGENT
-      ? this.#bots.get(userAgent)
-      : isbot(userAgent.slice(0, MAX_USER_AGENT))
-  }
+function isInAdvance(headers: RuleHeaders): boolean {
+  return IN_ADVANCE.some((name) => {
+    const purpose = headers[name]
+    return typeof purpose === 'string' && ADVANCE.test(purpose)
+  })
 }

@@ -3,7 +3,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { describe, Guard } from '../visitors/guard.js'
 import { Addresses } from './address.js'
 import type { Request } from './express.js'
-import { asksForPrivacy, Bots } from './page-view.js'
+import { asksForPrivacy, Bots } from './exchange.js'
 
 export interface VisitorSettings {
   /** The site's own function that returns the visitor, and the option it was given as. */
@@ -25,7 +25,8 @@ export class Visitors {
   readonly #settings: VisitorSettings
   readonly #guard: Guard
   readonly #addresses: Addresses
-  readonly #bots = new Bots()
+  /** Tells bots. */
+  readonly bots = new Bots()
 
   constructor(settings: VisitorSettings, logger: BurstLogger) {
     this.#settings = settings
@@ -62,7 +63,7 @@ export class Visitors {
     const { privacySignals } = this.#settings
     const asks = privacySignals !== 'ignore' && asksForPrivacy(req)
     if (asks && privacySignals === 'skip') return 'none'
-    if (this.#bots.isBot(req)) return 'bot'
+    if (this.bots.isBot(req)) return 'bot'
     return asks ? 'anonymous' : 'with visitor'
   }
 

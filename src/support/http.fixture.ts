@@ -15,6 +15,9 @@ export const BROWSER =
   'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
   'Safari/537.36'
 
+/** Headers of a browser that goes to a page. */
+export const TO_A_PAGE = { 'user-agent': BROWSER, accept: 'text/html' } as const
+
 /** Serves `app` on a free port while `use` runs. */
 export async function serving(
   app: RequestListener,
@@ -43,7 +46,7 @@ export async function cutOff(
   await serving(app, async (port, server) => {
     const answered = new Set<string>()
     const request = (path: string): string =>
-      `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\n\r\n`
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nUser-Agent: ${BROWSER}\r\nAccept: text/html\r\n\r\n`
     const cut = paths.map((path) => raw(port, request(path), () => (answered.add(path), false)))
     await eventually('all answers have begun', () => answered.size === paths.length)
     const closed = new Promise<void>((resolve) => server.close(() => resolve()))

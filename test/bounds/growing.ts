@@ -67,6 +67,7 @@ test('whatever strangers send, no collection of a long life grows with it', asyn
   app.use((_req, res) => void res.send('<p>a page</p>'))
   for (let n = 0; n < MANY; n++) {
     const headers = {
+      accept: 'text/html',
       'user-agent': `${BROWSER} Other/${n}`,
       'x-forwarded-for': `10.0.${n}.1`,
       referer: `https://site-${n}.example/`,

@@ -12,7 +12,7 @@ import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { createActivity } from '../../src/activity/site-activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
-import { BROWSER } from '../../src/support/http.fixture.js'
+import { TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { pageOf } from '../docs/markdown.js'
 import { checkDockerfile, checkUnit, commandOfImage, copiedBy } from '../docs/units.js'
 import { executable } from '../servers/binaries.js'
@@ -116,7 +116,7 @@ test('the site answers, has health and metrics on another port, and loses no vis
       ),
     )
     for (let visit = 0; visit < VISITS; visit++) {
-      const page = await fetch(site.origin, { headers: { 'user-agent': BROWSER } })
+      const page = await fetch(site.origin, { headers: TO_A_PAGE })
       assert.match(await page.text(), /<site-activity>/)
     }
     assert.equal((await fetch(`${site.origin}/activity/widget.js`)).status, 200)
@@ -148,7 +148,7 @@ test('TRUST_PROXY=1 tells visitors behind a proxy apart; what is no proxy is ref
     )
     for (let visitor = 1; visitor <= 5; visitor++) {
       await fetch(site.origin, {
-        headers: { 'user-agent': BROWSER, 'x-forwarded-for': `192.0.2.${visitor}` },
+        headers: { ...TO_A_PAGE, 'x-forwarded-for': `192.0.2.${visitor}` },
       })
     }
     process.kill(site.pid, 'SIGTERM')

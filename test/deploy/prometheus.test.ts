@@ -9,7 +9,7 @@ import { cpSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { promisify } from 'node:util'
-import { BROWSER } from '../../src/support/http.fixture.js'
+import { TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { spawned } from '../docs/spawned.js'
 import { commandOfImage } from '../docs/units.js'
 import { binary, ensureBinaries } from '../servers/binaries.js'
@@ -90,7 +90,7 @@ test('a Prometheus scrapes collector and site, and tells when the collector ends
   let prometheus: ReturnType<typeof spawned> | undefined
   try {
     await eventually('the site answers', () =>
-      fetch(site.origin, { headers: { 'user-agent': BROWSER } }).then(
+      fetch(site.origin, { headers: TO_A_PAGE }).then(
         ({ ok }) => ok,
         () => false,
       ),

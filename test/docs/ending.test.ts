@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { describe, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
-import { BROWSER } from '../../src/support/http.fixture.js'
+import { TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { removeFolder } from '../servers/process.js'
 import { blocksIn } from './blocks.js'
@@ -119,7 +119,7 @@ const ask = (
     port,
     path,
     ...options,
-    headers: { 'user-agent': BROWSER, ...options.headers },
+    headers: { ...TO_A_PAGE, ...options.headers },
   })
 
 /** An answer as far as it has come when it begins; later errors are nobody's. */

@@ -5,7 +5,7 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { INTERRUPT_BUDGET } from '../../scripts/typescript/exec-argv.js'
 import { openDatabase } from '../../src/database/open.js'
-import { BROWSER } from '../../src/support/http.fixture.js'
+import { TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { removeFolder } from '../servers/process.js'
 import { fewOrMany } from '../scale.js'
 import { withoutSlowness } from '../slow-machine.js'
@@ -145,7 +145,7 @@ function askFor(block: Block): Visit {
   ])
   return async (origin) => {
     for (const path of paths) {
-      const response = await fetch(origin + path, { headers: { 'user-agent': BROWSER } })
+      const response = await fetch(origin + path, { headers: TO_A_PAGE })
       const body = await response.text()
       if (response.status >= 500) throw new Error(`${path} answers ${response.status}: ${body}`)
     }

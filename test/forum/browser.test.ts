@@ -194,7 +194,12 @@ const VALUES = {
 
 test('each panel of the dashboard is filled from the activity', async () => {
   await fetch(`${forum.origin}/?utm_source=forum-test&utm_medium=email`, {
-    headers: { 'user-agent': TABLET, referer: 'https://forum-test.example/', 'cf-ipcountry': 'DE' },
+    headers: {
+      'user-agent': TABLET,
+      accept: 'text/html',
+      referer: 'https://forum-test.example/',
+      'cf-ipcountry': 'DE',
+    },
   })
   const isKnown = async ([dimension, value]: [string, string]): Promise<boolean> => {
     const path = `/admin/activity/top.json?dimension=${dimension}&n=1000`

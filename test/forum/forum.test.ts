@@ -5,12 +5,9 @@ import { connect, createServer } from 'node:net'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { BROWSER, TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { killForums, spawnForum, startForum } from './forum.js'
-
-const BROWSER =
-  'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/126.0.0.0 ' +
-  'Safari/537.36'
 
 after(killForums)
 
@@ -37,7 +34,9 @@ test('on memcached and MariaDB only real visitors count, and it stops in order',
     ['/assets/forum.css', BROWSER],
     ['/admin/activity', BROWSER],
   ] as const) {
-    await (await fetch(forum.origin + path, { headers: { 'user-agent': agent } })).text()
+    await (
+      await fetch(forum.origin + path, { headers: { ...TO_A_PAGE, 'user-agent': agent } })
+    ).text()
   }
   const figures = await eventually('two page views', async () => {
     const found = await figuresOf(forum.origin)
@@ -53,7 +52,7 @@ test('a thread shows its views, each visitor once, on its own page and in the li
     DATABASE_URL: await sharedMysqlUrl(),
   })
   const pageOf = async (url: string, agent = 'curl/8.0') =>
-    (await fetch(url, { headers: { 'user-agent': agent } })).text()
+    (await fetch(url, { headers: { ...TO_A_PAGE, 'user-agent': agent } })).text()
   const thread = await firstThread(forum.origin)
   for (const agent of [BROWSER, BROWSER, `${BROWSER} Edg/126`]) await pageOf(thread, agent)
   const viewsOn = async (url: string) =>

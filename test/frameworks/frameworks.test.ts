@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { createActivity, createHits, memory, sqlite } from '../../src/index.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
-import { BROWSER, serving } from '../../src/support/http.fixture.js'
+import { BROWSER, serving, TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { type KeptLog, keptLog } from '../../src/support/kept-log.fixture.js'
 import { ADMIN, type Framework, frameworks, NOT_FOUND } from './sites.js'
 
@@ -50,7 +50,7 @@ async function withSite(
           fetch(`http://127.0.0.1:${port}${path}`, {
             redirect: 'manual',
             ...init,
-            headers: { 'user-agent': BROWSER, ...headers },
+            headers: { ...TO_A_PAGE, ...headers },
           }),
         async views(atLeast) {
           await eventually('the views are in SQL', async () => (await rows()).length >= atLeast)
@@ -81,7 +81,7 @@ for (const framework of frameworks) {
           ['/threads/7', OTHER_BROWSER],
           ['/threads/8', BROWSER],
         ] as const) {
-          const response = await ask(path, { headers: { 'user-agent': agent } })
+          const response = await ask(path, { headers: { ...TO_A_PAGE, 'user-agent': agent } })
           assert.match(await response.text(), /^<h1>[78]<\/h1>$/)
         }
         await (await ask('/threads/7', { headers: { 'user-agent': 'curl/8' } })).text()

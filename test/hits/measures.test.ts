@@ -15,7 +15,7 @@ import { type HitsOptions, hitsSettings } from '../../src/hits/options.js'
 import type { HitsPeriod } from '../../src/hits/read-history.js'
 import { DAY_MS } from '../../src/support/clock.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
-import { BROWSER, expresses } from '../../src/support/http.fixture.js'
+import { BROWSER, expresses, TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { ledgerReport } from '../../src/wide-cache/ledger/report.js'
 import { FaultyCache } from '../simulated-world/faulty-cache.js'
@@ -58,13 +58,13 @@ type Headers = Record<string, string>
 const serve = ({ app }: Site, path: string, headers: Headers = {}) =>
   request(app)
     .get(path)
-    .set({ 'user-agent': BROWSER, ...headers })
+    .set({ ...TO_A_PAGE, ...headers })
     .expect(200)
 
 const see = ({ app }: Site, page: string, headers: Headers = {}) =>
   request(app)
     .post('/activity/seen')
-    .set({ 'user-agent': BROWSER, 'sec-fetch-site': 'same-origin', ...headers })
+    .set({ ...TO_A_PAGE, 'sec-fetch-site': 'same-origin', ...headers })
     .send({ page, referrer: '' })
     .expect(204)
 
@@ -187,10 +187,10 @@ test('what is no report counts for no item', async () => {
   const site = forum(express)
   await request(site.app)
     .post('/activity/seen')
-    .set({ 'user-agent': BROWSER, 'sec-fetch-site': 'cross-site' })
+    .set({ ...TO_A_PAGE, 'sec-fetch-site': 'cross-site' })
     .send({ page: '/threads/7', referrer: '' })
     .expect(403)
-  await request(site.app).post('/threads/7').set('user-agent', BROWSER)
+  await request(site.app).post('/threads/7').set(TO_A_PAGE)
   await arrived(site)
   // Nothing has ever been seen here, so nothing says that it is 0.
   assert.deepEqual(await figuresOf(site, '7'), { hits: 0, bots: 0 })

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import express from 'express'
 import request from 'supertest'
 import { createActivity, createHits } from '../../src/index.js'
-import { BROWSER } from '../../src/support/http.fixture.js'
+import { TO_A_PAGE } from '../../src/support/http.fixture.js'
 
 const name = process.argv[2] ?? ''
 const closeTimeoutMs = Number(process.env['CLOSE_TIMEOUT_MS'])
@@ -17,6 +17,6 @@ app.get('/threads/:id', hits.middleware({ item: (req) => String(req.params['id']
 )
 
 test('a thread is shown', async () => {
-  const response = await request(app).get('/threads/7').set('user-agent', BROWSER)
+  const response = await request(app).get('/threads/7').set(TO_A_PAGE)
   assert.equal(response.text, '<h1>A thread</h1>')
 })

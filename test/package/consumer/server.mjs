@@ -14,6 +14,7 @@ const server = app.listen(0, '127.0.0.1', async () => {
     await fetch(`${origin}/page`, {
       headers: {
         'user-agent': 'Mozilla/5.0 (X11; Linux x86_64) Firefox/143.0',
+        accept: 'text/html',
       },
     })
   ).text()

@@ -20,7 +20,7 @@ exports.visits = async function visits(
   for (const agent of ['Firefox/143.0', 'Firefox/143.0', 'Chrome/141.0.0.0']) {
     await (
       await fetch(`${origin}/page`, {
-        headers: { 'user-agent': `Mozilla/5.0 (X11; Linux x86_64) ${agent}` },
+        headers: { 'user-agent': `Mozilla/5.0 (X11; Linux x86_64) ${agent}`, accept: 'text/html' },
       })
     ).text()
   }
