@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type Received, targetOf } from '../page-views/handler.js'
+import { targetOf } from '../page-views/handler.js'
 import { readyMade } from './dimensions/ready-made.js'
 import { pageOfTarget } from './page.js'
 
@@ -7,8 +7,9 @@ import { pageOfTarget } from './page.js'
 const CAPITALS = /%[0-9A-F]{2}|[A-Z]+/g
 
 /**
- * A page option: the path in lower case and without a slash at its end, so that `/about`, `/about/`
- * and `/About` are one page. For sites whose router takes them for one, as Express does by default.
+ * A value for the option `page`: the path in lower case and without a slash at its end, so that
+ * `/about`, `/about/` and `/About` are one page. For sites whose router takes them for one, as
+ * Express does by default.
  *
  * @example
  * ```js
@@ -19,10 +20,11 @@ const CAPITALS = /%[0-9A-F]{2}|[A-Z]+/g
  * await activity.close()
  * ```
  */
-export const lenientPath: (req: IncomingMessage) => string = readyMade((req: Received) => {
+export function lenientPath(req: IncomingMessage): string {
   const path = pageOfTarget(targetOf(req))
   const lower = path.replace(CAPITALS, (text) => (text.startsWith('%') ? text : text.toLowerCase()))
   let end = lower.length
   while (end > 1 && lower[end - 1] === '/') end--
   return lower.slice(0, end)
-})
+}
+readyMade(lenientPath)
