@@ -19,7 +19,8 @@ const FOLDERS: Structure = [
   ['index', 'cli', 'testing'],
   ['activity', 'hits', 'counters', 'sequence', 'collision-free-map', 'export-queue'],
   ['dashboard'],
-  ['page-views', 'wide-cache'],
+  ['page-views'],
+  ['wide-cache'],
   ['buckets'],
   ['visitors', 'connections'],
   ['metrics'],
@@ -32,7 +33,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
   'wide-cache': [
     ['wide-cache', 'options'],
     ['commands', 'engine-recorder', 'recorder'],
-    ['engines-beside'],
+    ['engines'],
     ['engine', 'engine-parts', 'engine-settings'],
     ['operations'],
     ['collector', 'writer'],

@@ -97,7 +97,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
     },
     () => {},
     logger,
-  )()
+  ).middleware()
   const robots = new Bots()
   const exchanges = new Exchanges(robots)
   const pseudonymizer = new Pseudonymizer({

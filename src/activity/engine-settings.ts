@@ -1,29 +1,47 @@
 import type { Environment } from '../support/environment.js'
 import { type Measure, measureName } from '../page-views/measures.js'
+import type { ViewRows } from '../page-views/view-recorder.js'
 import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { collectedSlowly } from '../wide-cache/grid-options.js'
 import { bookMetrics, siteMetrics } from './book-metrics.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
-import type { ActivitySettings } from './options.js'
 import { Folding } from './folding.js'
+import type { ViewedPage } from './middleware.js'
+import type { ActivitySettings } from './options.js'
 import { Recounts } from './recount.js'
 import { type Visit, visitCodec } from './visit.js'
 import { VisitRetention } from './visit-retention.js'
 
+/** The rows of an activity, of which each measure has an engine. */
+export function activityRows(
+  settings: ActivitySettings,
+  environment: Environment,
+): ViewRows<ViewedPage, Visit> {
+  const { name, count } = settings
+  return {
+    what: 'Activity',
+    name,
+    gridName: name,
+    count,
+    logger: settings.logger,
+    engineOf: (measure, logger) => engineSettings(settings, measure, environment, logger),
+    rowOf: (time, visitor, { page, dimensions }) => ({ time, visitor, page, dimensions }),
+    got: 'record() got',
+    withPrivateCache: 'count one visitor several times',
+  }
+}
+
 /**
  * Returns the settings of the engine of a measure. The measure that the figures are of is collected
  * often, and the others seldom, because that costs less. Of bots, only sums are kept.
- *
- * @param found called by the process that collects that measure, every 10 s at most
  */
-export function engineSettings(
+function engineSettings(
   settings: ActivitySettings,
   measure: Measure,
   environment: Environment,
   logger: BurstLogger,
-  found?: () => Promise<unknown>,
 ): EngineSettings<Visit> {
   const { keepSeconds, historyDays, layerSeconds, count } = settings
   const name = measureName(settings.name, measure)
@@ -49,10 +67,7 @@ export function engineSettings(
     readTtlSeconds: settings.statsTtlSeconds,
     removeOld: (database, context) => retention.removeOld(database, context),
     afterDrain: (database) => folding.run(database),
-    async afterRun(database, now) {
-      await recounts.run(database, now)
-      await found?.()
-    },
+    afterRun: (database, now) => recounts.run(database, now),
     metrics: measure === count ? siteMetrics : bookMetrics,
     collectorRemedy: START_COMMAND,
   }

@@ -1,11 +1,10 @@
 import type { IncomingMessage } from 'node:http'
 import type { BurstLogger } from '../support/logger.js'
-import type { Request, Response } from '../page-views/express.js'
-import { type Handler, targetOf } from '../page-views/handler.js'
+import type { Request } from '../page-views/express.js'
+import { targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
 import { type Measure, sentMeasure } from '../page-views/measures.js'
-import { pageViews } from '../page-views/middleware.js'
-import type { Report } from '../page-views/reports.js'
+import { type PageViews, pageViews } from '../page-views/middleware.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
 import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
@@ -20,14 +19,10 @@ export interface ViewedPage {
   readonly dimensions: string | undefined
 }
 
-/** Functions that make page views of requests. */
-export interface RequestViews {
-  /** The middleware: the page is what the option `page` says, else the path. */
-  readonly middleware: () => Handler
+/** Functions that count page views. The page is what the option `page` says, else the path. */
+export interface RequestViews extends PageViews {
   /** Counts a view that a request tells of, of `page` if that is given. */
   readonly record: (req: IncomingMessage, page: string | undefined) => void
-  /** Counts a view that a browser has reported, as the request that would have asked for it. */
-  readonly seen: Report
 }
 
 /**
@@ -54,39 +49,22 @@ export function requestViews(
   )
   const viewed = (
     req: Request,
-    pageName: string | undefined,
     target: string,
     measure: Measure,
+    pageName = pageOption(req),
   ): ViewedPage => ({
     measure,
-    page: pageOf(pageName ?? pageOption(req) ?? pageOfTarget(target)),
+    page: pageOf(pageName ?? pageOfTarget(target)),
     dimensions: values?.(req),
   })
-  const middleware = pageViews(
-    {
-      skip,
-      visitors,
-      subject: (req, target, isBot) => viewed(req, undefined, target, sentMeasure(isBot)),
-      callsBack,
-    },
-    count,
-    logger,
-  )
   return {
-    middleware,
+    ...pageViews({ skip, visitors, subject: viewed, callsBack }, count, logger),
     record(received, page) {
       // Typed as Express's for the site's own functions, whatever framework it is.
       const req = received as Request
       visitors.record(req, undefined, (identity, userAgent, isBot) =>
-        count(viewed(req, page, targetOf(req), sentMeasure(isBot)), identity, userAgent),
+        count(viewed(req, targetOf(req), sentMeasure(isBot), page), identity, userAgent),
       )
-    },
-    seen(received, answered) {
-      const [req, res] = [received as Request, answered as Response]
-      if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
-      visitors.record(req, undefined, (identity, userAgent, isBot) => {
-        if (!isBot) count(viewed(req, undefined, targetOf(req), 'seen'), identity, userAgent)
-      })
     },
   }
 }

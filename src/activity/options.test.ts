@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { createActivity } from './site-activity.js'
-import { cacheWarning } from '../page-views/views.js'
+import { cacheWarning } from '../page-views/incoming-views.js'
 import { gridSettings } from '../wide-cache/grid-options.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 

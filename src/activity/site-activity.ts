@@ -1,30 +1,22 @@
 import type { IncomingMessage } from 'node:http'
 import { hash } from 'node:crypto'
 import { types } from 'node:util'
-import { Connections } from '../connections/connections.js'
-import { secretOf } from '../database/identity.js'
 import type { DashboardOptions } from '../dashboard/options.js'
 import { dashboardRouter } from '../dashboard/router.js'
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
-import { MEASURES, measureName } from '../page-views/measures.js'
-import { Views } from '../page-views/views.js'
+import { ViewRecorder } from '../page-views/view-recorder.js'
 import { DAY_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
 import { oneOf } from '../support/options.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
-import { Engine } from '../wide-cache/engine.js'
-import { EngineRecorder } from '../wide-cache/engine-recorder.js'
-import { EnginesBeside } from '../wide-cache/engines-beside.js'
-import type { CloseReport } from '../wide-cache/writer/closing.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
 import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
-import { engineSettings } from './engine-settings.js'
+import { activityRows } from './engine-settings.js'
 import { readHourlyViews } from './history.js'
 import { type ActivityPeriod, readActivityHistory } from './history-beside.js'
 import { readActivityTop, type ValueViews } from './top-beside.js'
@@ -77,51 +69,16 @@ export function createActivity(options: ActivityOptions = {}): Activity {
 }
 
 /** {@link Activity}, with a clock that tests may own. */
-export class SiteActivity extends EngineRecorder<Visit> implements Activity {
+export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Activity {
   readonly #settings: ActivitySettings
-  readonly #engine: Engine<Visit>
-  readonly #logger: BurstLogger
-  readonly #views: Views<ViewedPage>
   readonly #live: () => Promise<LiveActivity>
   readonly #requests: RequestViews
 
   constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
-    const { name, count } = settings
-    const { clock } = environment
-    const logger = new BurstLogger(settings.logger, () => clock.elapsed())
-    const connections = new Connections<CloseReport>('Activity', name, environment)
-    const engine: Engine<Visit> = new Engine(
-      connections,
-      engineSettings(settings, count, environment, logger, () => beside.found()),
-      environment,
-    )
-    const others = MEASURES.filter((measure) => measure !== count)
-    const beside = new EnginesBeside(
-      engine,
-      others.map((measure) => engineSettings(settings, measure, environment, logger)),
-    )
-    const { cache, database, writer } = engine
-    const views = new Views<ViewedPage>({
-      cache,
-      secret: () => secretOf(database),
-      name,
-      clock: engine.clock,
-      logger,
-      forward(time, visitor, { measure, page, dimensions }, recordedAt) {
-        const target =
-          measure === count ? writer : beside.engineOf(measureName(name, measure))?.writer
-        target?.append({ time, visitor, page, dimensions }, recordedAt)
-      },
-      got: 'record() got',
-      withPrivateCache: 'count one visitor several times',
-    })
-    super(engine, views, [], beside)
+    super(activityRows(settings, environment), environment)
     this.#settings = settings
-    this.#engine = engine
-    this.#logger = logger
-    this.#views = views
-    this.#live = liveView(() => this.#stats(), engine)
-    this.#requests = requestViews(settings, views.count, logger)
+    this.#live = liveView(() => this.#stats(), this.engine)
+    this.#requests = requestViews(settings, this.views.count, this.logger)
   }
 
   middleware(): Handler {
@@ -131,7 +88,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
 
   router(options?: ActivityRouterOptions): Handler {
     assertCalled(this, 'activity.router')
-    this.#engine.connections.check()
+    this.engine.connections.check()
     const { statsTtlSeconds } = this.#settings
     const { seen } = this.#requests
     return activityRouter({ stats: () => this.stats(), statsTtlSeconds, seen }, options)
@@ -147,7 +104,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   #recordRequest(req: IncomingMessage, page: unknown): void {
     const isPage = typeof page === 'string' && page !== ''
     if (!isPage && page !== undefined) {
-      this.#views.refused('page', page, 'a text', 'the visit counts for the page of the request')
+      this.views.refused('page', page, 'a text', 'the visit counts for the page of the request')
     }
     this.#requests.record(req, isPage ? page : undefined)
   }
@@ -161,24 +118,24 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     const identity = identityOf(visitor)
     const isPage = typeof page === 'string' && page !== ''
     if (identity === undefined && visitor !== undefined && visitor !== null) {
-      this.#views.refused(
+      this.views.refused(
         'visitor',
         visitor,
         'a text or a number',
         'the visit counts without a visitor',
       )
     }
-    if (!isPage) this.#views.refused('page', page, 'a text', 'the visit counts for the page "/"')
+    if (!isPage) this.views.refused('page', page, 'a text', 'the visit counts for the page "/"')
     const viewed: ViewedPage = {
       measure: 'served',
       page: isPage ? pageOf(page) : '/',
       dimensions: undefined,
     }
-    this.#views.countAt(this.#timeOf(at), viewed, identity)
+    this.views.countAt(this.#timeOf(at), viewed, identity)
   }
 
   stats(): Promise<ActivityStats> {
-    return this.#engine.connections.run(() => this.#stats())
+    return this.engine.connections.run(() => this.#stats())
   }
 
   history(query: ValueHistoryQuery): Promise<ValuePeriod[]>
@@ -195,7 +152,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   #history(query: HistoryQuery): Promise<Dated<ActivityPeriod[]>> {
-    return this.#engine.connections.run(async () => {
+    return this.engine.connections.run(async () => {
       const { by, range } = historyQuery(query)
       return this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
         readActivityHistory(database, this.#settings, by, range),
@@ -204,7 +161,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   #valueHistory(query: ValueHistoryQuery): Promise<Dated<ValuePeriod[]>> {
-    return this.#engine.connections.run(async () => {
+    return this.engine.connections.run(async () => {
       const { by, range, ...key } = valueHistoryQuery(query, this.dimensions)
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
@@ -216,7 +173,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   #top(dimension: string, query: TopQuery): Promise<Dated<ValueViews[]>> {
-    return this.#engine.connections.run(async () => {
+    return this.engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.dimensions)
       const { range, n } = topQuery(query)
       const { historyDays } = this.#settings
@@ -232,32 +189,32 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   live(): Promise<LiveActivity> {
-    return this.#engine.connections.run(() => this.#live())
+    return this.engine.connections.run(() => this.#live())
   }
 
   dashboard(options: DashboardOptions = {}): Handler {
     assertCalled(this, 'activity.dashboard')
-    this.#engine.connections.check()
+    this.engine.connections.check()
     const source: DashboardSource = {
       name: this.#settings.name,
       dimensions: this.dimensions,
-      overview: () => this.#engine.connections.run(() => this.#overview()),
-      live: (asOf) => this.#engine.connections.run(() => readLive(asOf, this.#engine)),
+      overview: () => this.engine.connections.run(() => this.#overview()),
+      live: (asOf) => this.engine.connections.run(() => readLive(asOf, this.engine)),
       history: (query) => this.#history(query),
       valueHistory: (query) => this.#valueHistory(query),
       top: (dimension, query) => this.#top(dimension, query),
       ledger: () => this.ledger(),
       certificates: (days) => this.#certificates(days),
-      collectors: () => this.#engine.operations.collecting(),
+      collectors: () => this.engine.operations.collecting(),
       health: () => this.health(),
-      advice: () => this.#engine.operations.advice(),
+      advice: () => this.engine.operations.advice(),
     }
-    return dashboardRouter(source, options, this.#logger, this.#engine.clock)
+    return dashboardRouter(source, options, this.logger, this.engine.clock)
   }
 
   /** One after the other: nobody waits for them, and each asks SQL several times. */
   async #certificates(days: number): Promise<ActivityCertificate[]> {
-    const today = Math.floor(this.#engine.clock.now() / DAY_MS)
+    const today = Math.floor(this.engine.clock.now() / DAY_MS)
     const certificates: ActivityCertificate[] = []
     for (let day = today - days + 1; day <= today; day++) {
       const text = new Date(day * DAY_MS).toISOString().slice(0, DAY_LENGTH)
@@ -267,9 +224,9 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
   }
 
   certificate(day: string): Promise<ActivityCertificate> {
-    return this.#engine.connections.run(async () => {
-      const number = dayNumber('day', day, this.#engine.clock.now())
-      return this.#engine.read(`certificate:${number}`, async (database, { name }) =>
+    return this.engine.connections.run(async () => {
+      const number = dayNumber('day', day, this.engine.clock.now())
+      return this.engine.read(`certificate:${number}`, async (database, { name }) =>
         readCertificate(database, name, number, await database.now()),
       )
     })
@@ -293,7 +250,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     const { windowSeconds } = this.#settings
     return this.#read(`overview:${windowSeconds}`, async (database, context) => {
       const { pageViews, visitors } = await readStats(database, context, windowSeconds)
-      const to = hourOf(this.#engine.clock.now()) + 1
+      const to = hourOf(this.engine.clock.now()) + 1
       const from = Math.floor((to - 1) / HOURS_A_DAY) * HOURS_A_DAY
       // After the window, so that the hours have at least its page views of the day.
       const hours = await readHourlyViews(database, context.name, { from, to })
@@ -307,11 +264,11 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     key: string,
     read: (database: Queryable, context: ReadContext) => Promise<Figures>,
   ): Promise<Dated<Figures>> {
-    const { figures, asOf, stale, staleAt } = await this.#engine.read(
+    const { figures, asOf, stale, staleAt } = await this.engine.read(
       key,
       async (database, context) => ({ ...context, figures: await read(database, context) }),
     )
-    const isOver = this.#engine.clock.now() > staleAt
+    const isOver = this.engine.clock.now() > staleAt
     return { figures, asOf: new Date(asOf).toISOString(), stale: stale || isOver }
   }
 
@@ -320,12 +277,7 @@ export class SiteActivity extends EngineRecorder<Visit> implements Activity {
     if (at === undefined || at === null) return undefined
     const time = types.isDate(at) ? Date.prototype.getTime.call(at) : at
     if (typeof time === 'number' && time >= 0 && time <= MAX_TIME) return Math.floor(time)
-    this.#views.refused(
-      'at',
-      at,
-      'a Date, or milliseconds since 1970',
-      'the visit counts as of now',
-    )
+    this.views.refused('at', at, 'a Date, or milliseconds since 1970', 'the visit counts as of now')
     return undefined
   }
 }

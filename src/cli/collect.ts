@@ -3,17 +3,19 @@
  * told to.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { MeasureCollector } from '../activity/measure-collector.js'
+import { activityRows } from '../activity/engine-settings.js'
 import { activitySettings } from '../activity/options.js'
 import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { refusedRights } from '../database/rights.js'
-import { HitsCollector } from '../hits/measure-collector.js'
+import { hitsRows } from '../hits/engine-settings.js'
 import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
 import { measureOf } from '../page-views/measures.js'
+import { MeasureCollector } from '../page-views/view-recorder.js'
 import { systemClock } from '../support/clock.js'
+import { systemEnvironment } from '../support/environment.js'
 import { messageOf } from '../support/errors.js'
 import { BurstLogger } from '../support/logger.js'
 import { identifier } from '../support/options.js'
@@ -230,11 +232,12 @@ class CollectedNames {
       const settings = activitySettings({ ...grid, name: site, count, retentionHours, historyDays })
       // As the sites have it, and not for longer by default.
       const kept = retentionHours === undefined ? { keepSeconds: recorded.keepSeconds } : {}
-      return collectableOf(new MeasureCollector({ ...settings, ...kept }, measure))!
+      const rows = activityRows({ ...settings, ...kept }, systemEnvironment)
+      return collectableOf(new MeasureCollector(rows, measure))!
     }
     if (kind === 'hits' && name.startsWith(GRID_NAME_START)) {
       const settings = hitsSettings({ ...grid, name: site.slice(GRID_NAME_START.length), count })
-      return collectableOf(new HitsCollector(settings, measure))!
+      return collectableOf(new MeasureCollector(hitsRows(settings), measure))!
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database, SqlRow } from '../database/database.js'
 import { HOUR_MS } from '../support/clock.js'
-import { engineSettings } from './engine-settings.js'
+import { hitsRows } from './engine-settings.js'
+import { BurstLogger, SILENT } from '../support/logger.js'
 import type { HitsSettings } from './options.js'
 
 const NOW = Date.UTC(2026, 0, 2, 12)
@@ -30,7 +31,7 @@ function database(hasViewings: boolean) {
 }
 
 test('old hours are removed in each run, however many viewings are old', async () => {
-  const { removeOld } = engineSettings(SETTINGS, 'served')
+  const { removeOld } = hitsRows(SETTINGS).engineOf('served', new BurstLogger(SILENT, () => 0))
   for (const hasViewings of [true, false]) {
     const { removed, database: old } = database(hasViewings)
     assert.equal(await removeOld!(old, { now: NOW } as never), true)

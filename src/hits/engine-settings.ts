@@ -1,31 +1,43 @@
-import type { Measure } from '../page-views/measures.js'
+import { type Measure, measureName } from '../page-views/measures.js'
+import type { ViewRows } from '../page-views/view-recorder.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { collectedSlowly } from '../wide-cache/grid-options.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { hitsCommit } from './commit.js'
 import { removeHours } from './history.js'
-import { type Hit, hitCodec } from './hit.js'
-import { type HitsSettings, measureNames } from './options.js'
+import { type Hit, hitCodec, type ViewedItem } from './hit.js'
+import type { HitsSettings } from './options.js'
 import { removeOldHits } from './retention.js'
 
 /** Most rows of one commit, and seconds for which the figures of `top` are served. */
 const MAX_COMMIT_ROWS = 2_000
 const READ_TTL_SECONDS = 2
 
+/** The rows of hits, of which each measure has an engine. */
+export function hitsRows(settings: HitsSettings): ViewRows<ViewedItem, Hit> {
+  const { name, gridName, count, logger } = settings
+  return {
+    what: 'Hits',
+    name,
+    gridName,
+    count,
+    logger,
+    engineOf: (measure) => engineSettings(settings, measure),
+    rowOf: (time, viewer, { item }) => ({ time, viewer, item }),
+    got: 'a hit has',
+    withPrivateCache: 'count the hits of one viewer several times',
+  }
+}
+
 /**
  * Returns the settings of the engine of a measure. The measure that the figures are of is collected
  * often, and the others seldom, because that costs less.
- *
- * @param found called by the process that collects that measure, every 10 s at most
  */
-export function engineSettings(
-  settings: HitsSettings,
-  measure: Measure,
-  found?: () => Promise<unknown>,
-): EngineSettings<Hit> {
+function engineSettings(settings: HitsSettings, measure: Measure): EngineSettings<Hit> {
   const { repeatSeconds, keepSeconds, count } = settings
-  const { name, gridName } = measureNames(settings, measure)
+  const name = measureName(settings.name, measure)
+  const gridName = measureName(settings.gridName, measure)
   return {
     ...(measure === count ? settings.grid : collectedSlowly(settings.grid)),
     name: gridName,
@@ -45,9 +57,7 @@ export function engineSettings(
       return (await removeHours(database, name, now)) || more
     },
     afterDrain: undefined,
-    async afterRun() {
-      await found?.()
-    },
+    afterRun: undefined,
     metrics: undefined,
     collectorRemedy: START_COMMAND,
   }

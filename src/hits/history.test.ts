@@ -11,7 +11,7 @@ import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
 import { DAYS, HOURS, readTopOf, removeHours } from './history.js'
 import { moveHits } from './move.js'
-import { readItemHistory, readItemRange, type Site } from './read-history.js'
+import { readItemHistory, readItemRange, type RecordedHits } from './read-history.js'
 
 const HOUR_MS = 3_600_000
 const NOW = Date.UTC(2026, 4, 17, 12, 30)
@@ -37,7 +37,7 @@ function hoursUpToNow(hours: number): PeriodRange {
   return { from: to - hours, to }
 }
 
-function site(name: string): Site {
+function site(name: string): RecordedHits {
   return { name, count: 'served', hasOther: false }
 }
 

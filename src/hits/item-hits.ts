@@ -1,6 +1,4 @@
 import type { IncomingMessage } from 'node:http'
-import { Connections } from '../connections/connections.js'
-import { secretOf } from '../database/identity.js'
 import type { Request } from '../page-views/express.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
 import {
@@ -10,23 +8,17 @@ import {
   otherMeasure,
   sentMeasure,
 } from '../page-views/measures.js'
-import { Views } from '../page-views/views.js'
+import { ViewRecorder } from '../page-views/view-recorder.js'
 import { Visitors } from '../page-views/visitors.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
 import { integer, oneOf, onlyKnown } from '../support/options.js'
 import { checkedRange, MAX_PERIODS, type Moment, PERIOD_MS } from '../support/periods.js'
-import { describe, fieldOf, identityOf } from '../visitors/guard.js'
-import { Engine } from '../wide-cache/engine.js'
-import { EngineRecorder } from '../wide-cache/engine-recorder.js'
-import type { EngineSettings } from '../wide-cache/engine-settings.js'
-import { EnginesBeside } from '../wide-cache/engines-beside.js'
+import { fieldOf, identityOf } from '../visitors/guard.js'
 import { recordedNames } from '../wide-cache/ledger/name-settings.js'
-import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
 import { MAX_TOP, readCounts, readTop } from './counts.js'
-import { engineSettings } from './engine-settings.js'
+import { hitsRows } from './engine-settings.js'
 import { DAYS, HOURS, KEPT_HOURS, readTopOf } from './history.js'
 import { type Hit, isItem, MAX_ITEM_BYTES, type ViewedItem } from './hit.js'
 import type {
@@ -39,7 +31,7 @@ import type {
 } from './hits.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
 import { moveHits } from './move.js'
-import { type HitsOptions, type HitsSettings, hitsSettings, measureNames } from './options.js'
+import { type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import {
   DEFAULT_DAYS,
   type HitsDay,
@@ -47,7 +39,7 @@ import {
   MAX_DAYS,
   readItemHistory,
   readItemRange,
-  type Site,
+  type RecordedHits,
 } from './read-history.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
 
@@ -82,57 +74,16 @@ export function createHits(options: HitsOptions): Hits {
 }
 
 /** {@link Hits}, with a clock that tests may own. */
-export class ItemHits extends EngineRecorder<Hit> implements Hits {
+export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
   readonly #settings: HitsSettings
-  readonly #engine: Engine<Hit>
-  readonly #logger: BurstLogger
-  readonly #views: Views<ViewedItem>
   /** Of requests that `record` gets. */
   readonly #visitors: Visitors
 
   constructor(settings: HitsSettings, environment: Environment = systemEnvironment) {
-    const { name, gridName, count } = settings
-    const { clock } = environment
-    const logger = new BurstLogger(settings.logger, () => clock.elapsed())
-    const connections = new Connections<CloseReport>('Hits', name, environment)
-    const own = (measure: Measure, found?: () => Promise<unknown>): EngineSettings<Hit> =>
-      engineSettings(settings, measure, found)
-    const engine: Engine<Hit> = new Engine(
-      connections,
-      own(count, () => beside.found()),
-      environment,
-    )
-    const others = MEASURES.filter((measure) => measure !== count)
-    const beside = new EnginesBeside(
-      engine,
-      others.map((measure) => own(measure)),
-    )
-    const { cache, database, writer } = engine
-    const views = new Views<ViewedItem>({
-      cache,
-      secret: () => secretOf(database),
-      name: gridName,
-      clock: engine.clock,
-      logger,
-      forward(time, viewer, { measure, item }, recordedAt) {
-        const target =
-          measure === count
-            ? writer
-            : beside.engineOf(measureNames(settings, measure).gridName)?.writer
-        target?.append({ time, viewer, item }, recordedAt)
-      },
-      got: 'a hit has',
-      withPrivateCache: 'count the hits of one viewer several times',
-    })
-    super(engine, views, [], beside)
+    super(hitsRows(settings), environment)
     this.#settings = settings
-    this.#engine = engine
-    this.#logger = logger
-    this.#views = views
-    this.#visitors = new Visitors(
-      { visitor: undefined, privacySignals: settings.privacySignals },
-      logger,
-    )
+    const { privacySignals } = settings
+    this.#visitors = new Visitors({ visitor: undefined, privacySignals }, this.logger)
   }
 
   get name(): string {
@@ -157,14 +108,14 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       options,
       this.#settings,
       (viewed, identity, userAgent) => this.#count(viewed, identity, userAgent),
-      this.#logger,
+      this.logger,
     )
   }
 
   router(options: HitsRouterOptions): Handler {
     assertCalled(this, 'hits.router')
-    this.#engine.connections.check()
-    return hitsRouter(options, (items) => this.counts(items), this.#engine.environment.clock)
+    this.engine.connections.check()
+    return hitsRouter(options, (items) => this.counts(items), this.engine.environment.clock)
   }
 
   async count(item: string): Promise<number> {
@@ -173,8 +124,8 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   }
 
   counts(items: Iterable<string>): Promise<Map<string, number>> {
-    return this.#engine.connections.run(async () => {
-      return readCounts(this.#engine.database, this.#countedName, checkedItems(items))
+    return this.engine.connections.run(async () => {
+      return readCounts(this.engine.database, this.#countedName, checkedItems(items))
     })
   }
 
@@ -182,20 +133,20 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     n: number,
     options: HitsTopOptions | HitsTopQuery = {},
   ): Promise<[item: string, hits: number][]> {
-    return this.#engine.connections.run(async () => {
+    return this.engine.connections.run(async () => {
       const name = this.#countedName
       const checked = integer('n', n, 1, MAX_TOP, 'items')
       if (isRange(options)) {
         onlyKnown('top', options, ['from', 'to'])
         const range = checkedRange(options, 'day', MAX_PERIODS.day)
-        return this.#engine.read(`top:${checked}:${range.from}:${range.to}`, (database) =>
+        return this.engine.read(`top:${checked}:${range.from}:${range.to}`, (database) =>
           readTopOf(database, DAYS, name, checked, range),
         )
       }
       onlyKnown('top', options, ['hours'])
-      if (options.hours === undefined) return readTop(this.#engine.database, name, checked)
+      if (options.hours === undefined) return readTop(this.engine.database, name, checked)
       const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
-      return this.#engine.read(`top:${checked}:${hours}`, async (database) => {
+      return this.engine.read(`top:${checked}:${hours}`, async (database) => {
         const to = Math.floor((await database.now()) / PERIOD_MS.hour) + 1
         return readTopOf(database, HOURS, name, checked, { from: to - hours, to })
       })
@@ -208,9 +159,9 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     item: string,
     options: HitsHistoryOptions | HitsHistoryQuery = {},
   ): Promise<HitsDay[] | HitsPeriod[]> {
-    return this.#engine.connections.run(async () => {
+    return this.engine.connections.run(async () => {
       const text = checkedText('item', item)
-      const { database } = this.#engine
+      const { database } = this.engine
       if (isRange(options)) {
         onlyKnown('history', options, ['from', 'to', 'by'])
         const by = oneOf('by', options.by, ['hour', 'day'])
@@ -226,13 +177,11 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
   }
 
   delete(item: string): Promise<number> {
-    return this.#engine.connections.run(async () =>
-      this.#move(checkedText('item', item), undefined),
-    )
+    return this.engine.connections.run(async () => this.#move(checkedText('item', item), undefined))
   }
 
   rename(item: string, newItem: string): Promise<number> {
-    return this.#engine.connections.run(async () =>
+    return this.engine.connections.run(async () =>
       this.#move(checkedText('item', item), checkedItem('newItem', newItem)),
     )
   }
@@ -250,7 +199,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     const viewer = fieldOf(parties, 'viewer')
     const identity = identityOf(viewer)
     if (identity === undefined && !isNobody(viewer)) {
-      this.#refused('viewer', viewer, 'a text or a number', instead)
+      this.views.refused('viewer', viewer, 'a text or a number', instead)
     }
     return identity
   }
@@ -260,7 +209,7 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     const author = identityOf(owner)
     if (owner === true || (viewer !== undefined && viewer === author)) return true
     if (author === undefined && owner !== false && !isNobody(owner)) {
-      this.#refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
+      this.views.refused('owner', owner, 'a text, a number or a boolean', 'the hit counts')
     }
     return false
   }
@@ -272,12 +221,12 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
 
   /** The measures that any process has had hits of. */
   async #recorded(): Promise<Measure[]> {
-    const gridNameOf = (measure: Measure): string => measureNames(this.#settings, measure).gridName
-    const names = await recordedNames(this.#engine.database, MEASURES.map(gridNameOf))
-    return MEASURES.filter((measure) => names.includes(gridNameOf(measure)))
+    const nameOf = (measure: Measure): string => measureName(this.#settings.gridName, measure)
+    const names = await recordedNames(this.engine.database, MEASURES.map(nameOf))
+    return MEASURES.filter((measure) => names.includes(nameOf(measure)))
   }
 
-  async #site(): Promise<Site> {
+  async #site(): Promise<RecordedHits> {
     const { name, count } = this.#settings
     const recorded = await this.#recorded()
     return { name, count, hasOther: recorded.includes(otherMeasure(count)) }
@@ -289,21 +238,18 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
     userAgent: string | undefined,
   ): void {
     if (typeof item === 'string' && isItem(item)) {
-      this.#views.count({ measure, item }, identity, userAgent)
+      this.views.count({ measure, item }, identity, userAgent)
     } else {
-      this.#refused(
-        'item',
-        item,
-        `a text of 1 to ${MAX_ITEM_BYTES} bytes`,
-        'the hit is not counted',
-      )
+      const wanted = `a text of 1 to ${MAX_ITEM_BYTES} bytes`
+      const what = typeof item === 'string' && item !== '' ? 'a longer text' : undefined
+      this.views.refused('item', item, wanted, 'the hit is not counted', what)
     }
   }
 
   /** Moves the hits of all measures. Resolves with how many the figures had. */
   async #move(from: string, to: string | undefined): Promise<number> {
     const recorded = await this.#recorded()
-    return this.#engine.database.retriedTransaction(async (tx) => {
+    return this.engine.database.retriedTransaction(async (tx) => {
       let moved = 0
       for (const measure of recorded) {
         const hits = await moveHits(tx, measureName(this.#settings.name, measure), from, to)
@@ -311,11 +257,6 @@ export class ItemHits extends EngineRecorder<Hit> implements Hits {
       }
       return moved
     })
-  }
-
-  #refused(field: string, value: unknown, wanted: string, instead: string): void {
-    const what = typeof value === 'string' && value !== '' ? 'a longer text' : describe(value)
-    this.#views.refused(field, value, wanted, instead, what)
   }
 }
 

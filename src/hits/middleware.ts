@@ -2,10 +2,9 @@ import type { BurstLogger } from '../support/logger.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import type { Handler } from '../page-views/handler.js'
-import { sentMeasure } from '../page-views/measures.js'
 import { describe, fieldOf, Guard, identityOf } from '../visitors/guard.js'
 import { pageViews } from '../page-views/middleware.js'
-import { type Report, whenReported } from '../page-views/reports.js'
+import { whenReported } from '../page-views/reports.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
 import type { ViewedItem } from './hit.js'
 import type { HitsSettings } from './options.js'
@@ -136,31 +135,23 @@ export function hitsMiddleware(
     { visitor: viewer && { option: 'viewer', of: viewer }, privacySignals },
     logger,
   )
-  const served = pageViews<ViewedItem>(
+  const views = pageViews<ViewedItem>(
     {
       skip: undefined,
       visitors,
-      subject(req, _target, isBot) {
+      subject(req, _target, measure) {
         const item = itemOf(req)
-        return item === undefined ? undefined : { measure: sentMeasure(isBot), item }
+        return item === undefined ? undefined : { measure, item }
       },
       isOwn,
       callsBack: true,
     },
     count,
     logger,
-  )()
-  const seen: Report = (view, answered) => {
-    const [req, res] = [view as Request, answered as Response]
-    visitors.record(req, undefined, (identity, userAgent, isBot) => {
-      if (isBot) return
-      const item = itemOf(req)
-      if (item === undefined || isOwn(req, res, identity)) return
-      count({ measure: 'seen', item }, identity, userAgent)
-    })
-  }
+  )
+  const served = views.middleware()
   return (req, res, next) => {
-    if (fieldOf(req, 'method') === 'POST') whenReported(req, seen)
+    if (fieldOf(req, 'method') === 'POST') whenReported(req, views.seen)
     served(req, res, next)
   }
 }

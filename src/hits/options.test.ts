@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { memory } from '../cache/memory.js'
 import { createHits } from './item-hits.js'
-import { cacheWarning } from '../page-views/views.js'
-import { hitsSettings, measureNames } from './options.js'
+import { cacheWarning } from '../page-views/incoming-views.js'
+import { measureName } from '../page-views/measures.js'
+import { hitsSettings } from './options.js'
 
 test('a wrong option is refused by name, at creation', () => {
   const wrong: [object, RegExp][] = [
@@ -58,7 +59,7 @@ test('an option that is undefined is one not given; the longest name is taken', 
     [repeatSeconds, keepSeconds, count, privacySignals],
     [0, 1_800 + 2 * 86_400, 'served', 'anonymous'],
   )
-  assert.equal(measureNames(settings, 'seen').gridName.length, 32)
+  assert.equal(measureName(settings.gridName, 'seen').length, 32)
 })
 
 test('viewings are remembered as long as a cell can live, after their window', () => {

@@ -1,6 +1,6 @@
 import type { Logger } from '../support/logger.js'
 import { given, integer, oneOf, onlyKnown } from '../support/options.js'
-import { type Measure, measuredName, measureName } from '../page-views/measures.js'
+import { measuredName } from '../page-views/measures.js'
 import {
   GRID_OPTIONS,
   type GridOptions,
@@ -94,12 +94,4 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     logger,
     grid,
   })
-}
-
-/** Returns the names of a measure: that of its rows, and that of its grid. */
-export function measureNames(
-  { name, gridName }: Pick<HitsSettings, 'name' | 'gridName'>,
-  measure: Measure,
-): Pick<HitsSettings, 'name' | 'gridName'> {
-  return { name: measureName(name, measure), gridName: measureName(gridName, measure) }
 }

@@ -44,7 +44,7 @@ export interface HitsDay extends MeasuredHits<number> {}
 export interface HitsPeriod extends MeasuredHits<number | null> {}
 
 /** The hits whose history is read, and the measure that they are of. */
-export interface Site {
+export interface RecordedHits {
   readonly name: string
   readonly count: 'served' | 'seen'
   /** Whether there have ever been any of the other measure. */
@@ -54,7 +54,7 @@ export interface Site {
 /** The last `days` days of an item up to that of `now`, without gaps. */
 export async function readItemHistory(
   queryable: Queryable,
-  site: Site,
+  site: RecordedHits,
   item: string,
   now: number,
   days: number,
@@ -66,7 +66,7 @@ export async function readItemHistory(
 /** The hits of an item in each period of `range`, without gaps. */
 export async function readItemRange(
   queryable: Queryable,
-  site: Site,
+  site: RecordedHits,
   item: string,
   now: number,
   { by, from, to }: PeriodRange & { readonly by: Period },
@@ -88,7 +88,7 @@ export async function readItemRange(
 async function readPeriods(
   queryable: Queryable,
   { table, period, ms }: typeof HOURS,
-  { name, count, hasOther }: Site,
+  { name, count, hasOther }: RecordedHits,
   item: string,
   { from, to }: PeriodRange,
 ): Promise<HitsDay[]> {

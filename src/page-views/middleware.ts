@@ -1,9 +1,11 @@
 import type { Request, Response } from './express.js'
-import type { Handler } from './handler.js'
+import { type Handler, targetOf } from './handler.js'
+import { type Measure, sentMeasure } from './measures.js'
 import type { BurstLogger } from '../support/logger.js'
 import { Guard, describe } from '../visitors/guard.js'
 import { Exchanges } from './exchange.js'
 import { Mount } from './mount.js'
+import type { Report } from './reports.js'
 import type { Count, Treatment, Visitors } from './visitors.js'
 
 /** Functions that are asked about a page view, and rules for page views that do not count. */
@@ -15,7 +17,7 @@ export interface PageViewSettings<Subject> {
    * routers rewrote it. `undefined`: nothing counts where this middleware is mounted; then the next
    * place where the request meets it is asked.
    */
-  readonly subject: (req: Request, target: string, isBot: boolean) => Subject | undefined
+  readonly subject: (req: Request, target: string, measure: Measure) => Subject | undefined
   /** Whether the visitor is the author of the subject, whose views do not count. */
   readonly isOwn?: (req: Request, res: Response, identity: string | undefined) => boolean
   /**
@@ -23,6 +25,13 @@ export interface PageViewSettings<Subject> {
    * place of the middleware remembered.
    */
   readonly callsBack: boolean
+}
+
+/** Functions that count page views. */
+export interface PageViews {
+  readonly middleware: () => Handler
+  /** Counts a view that a browser has reported, as the request that would have asked for it. */
+  readonly seen: Report
 }
 
 /**
@@ -38,7 +47,7 @@ export function pageViews<Subject>(
   settings: PageViewSettings<Subject>,
   count: Count<Subject>,
   logger: BurstLogger,
-): () => Handler {
+): PageViews {
   const { skip, visitors, subject, isOwn, callsBack } = settings
   const guard = new Guard(logger)
   const exchanges = new Exchanges(visitors.bots)
@@ -63,7 +72,7 @@ export function pageViews<Subject>(
   function ask(req: Request, res: Response, target: string, treatment: Treatment): boolean {
     if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return true
     const identity = treatment === 'with visitor' ? visitors.identityOf(req) : undefined
-    const viewed = subject(req, target, treatment === 'bot')
+    const viewed = subject(req, target, sentMeasure(treatment === 'bot'))
     if (viewed === undefined) return false
     if (isOwn?.(req, res, identity)) return true
     count(viewed, identity, visitors.userAgentOf(req, identity))
@@ -93,13 +102,25 @@ export function pageViews<Subject>(
     })
   }
 
-  return () => (req, res, next) => {
-    try {
-      // Typed as Express's for the site's own functions, whatever framework it is.
-      watch(req as Request, res as Response)
-    } catch {
-      // Some tests of sites pass objects that are no requests. They are no visits.
-    }
-    next?.()
+  return {
+    middleware: () => (req, res, next) => {
+      try {
+        // Typed as Express's for the site's own functions, whatever framework it is.
+        watch(req as Request, res as Response)
+      } catch {
+        // Some tests of sites pass objects that are no requests. They are no visits.
+      }
+      next?.()
+    },
+    seen(received, answered) {
+      const [req, res] = [received as Request, answered as Response]
+      if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
+      visitors.record(req, undefined, (identity, userAgent, isBot) => {
+        if (isBot) return
+        const viewed = subject(req, targetOf(req), 'seen')
+        if (viewed === undefined || isOwn?.(req, res, identity)) return
+        count(viewed, identity, userAgent)
+      })
+    },
   }
 }

@@ -25,6 +25,16 @@ export type Forward<Subject> = (
   recordedAt: number,
 ) => void
 
+export interface PseudonymizerParts<Subject> {
+  readonly cache: Cache
+  /** Returns the database's secret. */
+  readonly secret: () => Promise<Buffer>
+  readonly name: string
+  readonly clock: Clock
+  readonly logger: BurstLogger
+  readonly forward: Forward<Subject>
+}
+
 interface WaitingVisit<Subject> {
   readonly subject: Subject
   readonly identity: string
@@ -50,15 +60,7 @@ export class Pseudonymizer<Subject> {
   #gaveUp = false
   #whenForwarded: (() => void)[] = []
 
-  constructor(parts: {
-    cache: Cache
-    /** Returns the database's secret. */
-    secret: () => Promise<Buffer>
-    name: string
-    clock: Clock
-    logger: BurstLogger
-    forward: Forward<Subject>
-  }) {
+  constructor(parts: PseudonymizerParts<Subject>) {
     this.#clock = parts.clock
     this.#forward = parts.forward
     this.#salt = new DailySalt({ ...parts, answered: (salt) => this.#release(salt) })

@@ -9,6 +9,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { SILENT } from '../support/logger.js'
 import { EngineRecorder } from './engine-recorder.js'
+import { Engines } from './engines.js'
 import { ledgerReport } from './ledger/report.js'
 import { openEngine } from './row-recorder.fixture.js'
 
@@ -50,7 +51,7 @@ test('flush() and close() wait for rows that are on their way', async () => {
     await setImmediate()
     engine.writer.append(row)
   }
-  const recorder = new Recorder(engine, {
+  const recorder = new Recorder(new Engines(engine), {
     isWaiting: true,
     forwarded: arrives('first'),
     end: arrives('last'),
@@ -79,7 +80,7 @@ test('a process that would end closes what has rows, and nothing else', async ()
     const { engine, sums } = bench(undefined, { ...systemEnvironment, beforeEnd })
     work.clear()
     const arrives = async () => void (waiting && engine.writer.append('late'))
-    const recorder = new Recorder(engine, {
+    const recorder = new Recorder(new Engines(engine), {
       isWaiting: waiting ?? false,
       forwarded: arrives,
       end: arrives,

@@ -5,8 +5,7 @@ import { onlyKnown } from '../support/options.js'
 import type { DrainReport } from './collector/drain-report.js'
 import { added } from '../support/added.js'
 import { letCommandsCollect } from './commands.js'
-import type { Engine } from './engine.js'
-import { EnginesBeside } from './engines-beside.js'
+import type { Engines } from './engines.js'
 import type { LedgerReport } from './ledger/report.js'
 import type { Health } from './operations/health.js'
 import type { Recorder } from './recorder.js'
@@ -22,44 +21,36 @@ export interface Incoming {
   end(): Promise<void>
 }
 
-/** The common methods, over an engine and those beside it. */
+/** The common methods, over the engines of an object. */
 export abstract class EngineRecorder<Row> implements Recorder {
-  readonly #engine: Engine<Row>
-  readonly #beside: EnginesBeside<Row>
+  readonly #engines: Engines<Row>
   readonly #incoming: Incoming | undefined
   readonly #telemetry: Telemetry
   readonly #endsWithProcess: (() => void) | undefined
 
-  /** @param measured further objects with metrics */
-  constructor(
-    engine: Engine<Row>,
-    incoming?: Incoming,
-    measured: readonly Measured[] = [],
-    beside = new EnginesBeside(engine, []),
-  ) {
-    this.#engine = engine
-    this.#beside = beside
+  constructor(engines: Engines<Row>, incoming?: Incoming) {
+    const engine = engines.main
+    this.#engines = engines
     this.#incoming = incoming
     const operations: Measured = {
       metrics: engine.operations.metrics,
       readings: async () =>
-        joined(await Promise.all(this.#engines.map((one) => one.operations.readings()))),
+        joined(await Promise.all(engines.made.map((one) => one.operations.readings()))),
     }
-    this.#telemetry = new Telemetry([operations, ...measured])
+    this.#telemetry = new Telemetry([operations])
     this.#endsWithProcess = engine.environment.beforeEnd?.(() => {
-      const isHolding = this.#engines.some(({ writer }) => writer.isHolding)
+      const isHolding = engines.made.some(({ writer }) => writer.isHolding)
       if (isHolding || incoming?.isWaiting) void this.close()
     })
     letCommandsCollect(this, {
       collectBy: (line) => {
         engine.connections.check()
-        engine.collect(line)
-        beside.collect(line)
+        engines.collect(line)
         return engine.cache.scope
       },
       collectingTroubles: () =>
         engine.connections.run(async () => {
-          const all = this.#engines.map((one) => one.operations.collectingTroubles())
+          const all = engines.made.map((one) => one.operations.collectingTroubles())
           return [...new Set((await Promise.all(all)).flat())]
         }),
       metrics: () => this.metrics(),
@@ -70,21 +61,21 @@ export abstract class EngineRecorder<Row> implements Recorder {
   flush(): Promise<void> {
     return this.#run(async () => {
       await this.#incoming?.forwarded()
-      await Promise.all(this.#engines.map(({ writer }) => writer.flush()))
+      await Promise.all(this.#engines.made.map(({ writer }) => writer.flush()))
     })
   }
 
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
     return this.#run(async () => {
       onlyKnown('drain', options, ['all'])
-      const engines = [this.#engine, ...(await this.#beside.found())]
+      const engines = await this.#engines.discover()
       const reports = await Promise.all(engines.map((engine) => engine.drain(options)))
       return { ...added(reports), watermark: reports[0]!.watermark }
     })
   }
 
   ledger(): Promise<LedgerReport> {
-    return this.#run(() => this.#engine.report())
+    return this.#run(() => this.#engines.main.report())
   }
 
   metrics(): Promise<string> {
@@ -92,28 +83,24 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   instrument(meter: MetricsMeter): void {
-    this.#engine.connections.check()
+    this.#engines.main.connections.check()
     this.#telemetry.instrument(meter)
   }
 
   health(): Health {
-    const { live, ready } = this.#engine.operations.health()
-    const reasons = this.#engines.flatMap((one) => one.operations.health().reasons)
+    const { live, ready } = this.#engines.main.operations.health()
+    const reasons = this.#engines.made.flatMap((one) => one.operations.health().reasons)
     return { live, ready, reasons: [...new Set(reasons)] }
   }
 
   migrate(): Promise<void> {
     return this.#run(async () => {
-      await Promise.all(this.#engines.map(({ database }) => database.migrate()))
+      await Promise.all(this.#engines.made.map(({ database }) => database.migrate()))
     })
   }
 
   close(): Promise<CloseReport> {
-    return this.#engine.connections.close(() => this.#close())
-  }
-
-  get #engines(): readonly Engine<Row>[] {
-    return [this.#engine, ...this.#beside.made]
+    return this.#engines.main.connections.close(() => this.#close())
   }
 
   async #close(): Promise<CloseReport> {
@@ -121,11 +108,11 @@ export abstract class EngineRecorder<Row> implements Recorder {
     this.#telemetry.end()
     // Without `incoming`, the engine takes no more rows from this tick on.
     if (this.#incoming) await this.#incoming.end()
-    this.#beside.end()
-    return this.#engine.close(this.#beside.made)
+    this.#engines.end()
+    return this.#engines.main.close(this.#engines.made.slice(1))
   }
 
   #run<T>(work: () => Promise<T>): Promise<T> {
-    return this.#engine.connections.run(work)
+    return this.#engines.main.connections.run(work)
   }
 }

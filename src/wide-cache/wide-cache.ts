@@ -2,6 +2,7 @@ import { Connections } from '../connections/connections.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Engine } from './engine.js'
 import { EngineRecorder } from './engine-recorder.js'
+import { Engines } from './engines.js'
 import type { EngineSettings } from './engine-settings.js'
 import { type Settings, settingsOf, type WideCacheOptions } from './options.js'
 import type { CloseReport } from './writer/closing.js'
@@ -24,7 +25,7 @@ export class RowRecorder<Row, Figures = unknown> extends EngineRecorder<Row> {
   readonly #read: Settings<Row, Figures>['read']
 
   constructor(engine: Engine<Row>, read: Settings<Row, Figures>['read']) {
-    super(engine)
+    super(new Engines(engine))
     this.#engine = engine
     this.#read = read
   }

@@ -10,7 +10,8 @@ import { sqlite } from '../../src/database/sqlite/sqlite.js'
 import type { HitsMiddlewareOptions } from '../../src/hits/middleware.js'
 import type { Hits } from '../../src/hits/hits.js'
 import { createHits } from '../../src/hits/item-hits.js'
-import { HitsCollector } from '../../src/hits/measure-collector.js'
+import { MeasureCollector } from '../../src/page-views/view-recorder.js'
+import { hitsRows } from '../../src/hits/engine-settings.js'
 import { type HitsOptions, hitsSettings } from '../../src/hits/options.js'
 import type { HitsPeriod } from '../../src/hits/read-history.js'
 import { DAY_MS } from '../../src/support/clock.js'
@@ -235,7 +236,7 @@ test('each measure is collected by itself, as the command `collect` does', async
     ['bots', ['threads', 'threads.bots']],
   ] as const) {
     const settings = hitsSettings({ ...grid, cache: shared(), collect: false })
-    const collector = new HitsCollector(settings, measure)
+    const collector = new MeasureCollector(hitsRows(settings), measure)
     await collector.drain({ all: true })
     await collector.close()
     const { rows } = await database.query('SELECT DISTINCT name FROM hits_hours ORDER BY name')

@@ -11,7 +11,7 @@ import type { Database } from '../../src/database/database.js'
 import { hitsCommit } from '../../src/hits/commit.js'
 import type { Hit } from '../../src/hits/hit.js'
 import { ItemHits } from '../../src/hits/item-hits.js'
-import { type HitsOptions, hitsSettings, measureNames } from '../../src/hits/options.js'
+import { type HitsOptions, hitsSettings } from '../../src/hits/options.js'
 import { openDatabase } from '../../src/database/open.js'
 import { type Measure, measureName } from '../../src/page-views/measures.js'
 import { type Environment, systemEnvironment } from '../../src/support/environment.js'
@@ -40,8 +40,9 @@ export class Site {
 
   async hit(name: string, measure: Measure, hits: Hit[]): Promise<void> {
     const settings = hitsSettings({ name, logger: SILENT })
-    const own = { ...settings, ...measureNames(settings, measure) }
-    const context = { now: this.now, name: own.gridName }
+    const gridName = measureName(settings.gridName, measure)
+    const own = { ...settings, name: measureName(name, measure), gridName }
+    const context = { now: this.now, name: gridName }
     await this.database.transaction((tx) => hitsCommit(own)(hits, tx, context))
   }
 

@@ -5,13 +5,13 @@ import { memory } from '../cache/memory.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
-import { Views } from './views.js'
+import { IncomingViews } from './incoming-views.js'
 
 test('a view that comes while the last responses end is waited for, with its visitor', async () => {
   const clock = new ManualClock(Date.UTC(2026, 4, 17, 12))
   const forwarded: [page: string, hasVisitor: boolean][] = []
   let answer = (_secret: Buffer): void => assert.fail('the secret has not been asked for')
-  const views = new Views<string>({
+  const views = new IncomingViews<string>({
     cache: new FaultyCache(memory({ now: clock.elapsed }), () => 'none', 'shared'),
     secret: () => new Promise((resolve) => (answer = resolve)),
     name: 'activity',

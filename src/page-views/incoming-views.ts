@@ -4,28 +4,19 @@
  */
 import type { Cache } from '../cache/cache.js'
 import type { Clock } from '../support/clock.js'
-import type { BurstLogger } from '../support/logger.js'
 import { Guard, describe } from '../visitors/guard.js'
-import { type Forward, Pseudonymizer } from '../visitors/pseudonymizer.js'
+import { Pseudonymizer, type PseudonymizerParts } from '../visitors/pseudonymizer.js'
 import { lastResponses } from './last-responses.js'
 import type { Count } from './visitors.js'
 
-interface ViewsParts<Subject> {
-  readonly cache: Cache
-  /** Returns the database's secret. */
-  readonly secret: () => Promise<Buffer>
-  readonly name: string
-  readonly clock: Clock
-  readonly logger: BurstLogger
-  /** Takes the row. */
-  readonly forward: Forward<Subject>
+interface IncomingViewsParts<Subject> extends PseudonymizerParts<Subject> {
   /** Start of a message about a wrong argument, such as `record() got`. */
   readonly got: string
   /** Consequence of a private cache in each process, for a warning. */
   readonly withPrivateCache: string
 }
 
-export class Views<Subject> {
+export class IncomingViews<Subject> {
   readonly #clock: Clock
   readonly #guard: Guard
   readonly #got: string
@@ -33,7 +24,7 @@ export class Views<Subject> {
   /** Counts a view now, as the middleware does. */
   readonly count: Count<Subject>
 
-  constructor(parts: ViewsParts<Subject>) {
+  constructor(parts: IncomingViewsParts<Subject>) {
     const { cache, clock, logger, got, withPrivateCache } = parts
     this.#clock = clock
     this.#guard = new Guard(logger)
