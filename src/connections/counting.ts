@@ -4,15 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { type Cache, CacheError } from '../cache/cache.js'
-import {
-  type Database,
-  DatabaseError,
-  type Dialect,
-  type QueryResult,
-  type SqlValue,
-  type Transaction,
-} from '../database/database.js'
-import { comesFrom } from '../database/source.js'
+import { ForwardingCache } from '../cache/forwarding.js'
+import { type Database, DatabaseError } from '../database/database.js'
+import { ForwardingDatabase } from '../database/forwarding.js'
 import type { Clock } from '../support/clock.js'
 
 /** Servers told apart; a list of servers is shorter. */
@@ -85,13 +79,11 @@ export class ErrorCounts {
 const ANSWERS: readonly string[] = ['lock', 'data']
 
 /** {@link Database}, with its failures counted. */
-export class CountingDatabase implements Database {
+export class CountingDatabase extends ForwardingDatabase {
   readonly errors: ErrorCounts
-  readonly #database: Database
 
   private constructor(database: Database, clock: Clock) {
-    comesFrom(this, database)
-    this.#database = database
+    super(database)
     this.errors = new ErrorCounts(clock)
   }
 
@@ -102,35 +94,8 @@ export class CountingDatabase implements Database {
     return database instanceof CountingDatabase ? database : new CountingDatabase(database, clock)
   }
 
-  get dialect(): Dialect {
-    return this.#database.dialect
-  }
-
-  get maxStatementBytes(): number {
-    return this.#database.maxStatementBytes
-  }
-
-  query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
-    return this.#watched(this.#database.query(sql, parameters))
-  }
-
-  now(): Promise<number> {
-    return this.#watched(this.#database.now())
-  }
-
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#watched(this.#database.transaction(work))
-  }
-
-  migrate(parts?: readonly string[]): Promise<void> {
-    return this.#watched(this.#database.migrate(parts))
-  }
-
-  close(): Promise<void> {
-    return this.#database.close()
-  }
-
-  #watched<T>(answer: Promise<T>): Promise<T> {
+  protected override around<T>(call: () => Promise<T>): Promise<T> {
+    const answer = call()
     Promise.resolve(answer).then(
       () => this.errors.succeeded(),
       (error: unknown) => this.#failed(error),
@@ -158,67 +123,32 @@ export function errorsOf(database: Database): ErrorCounts {
 }
 
 /** {@link Cache}, with its failures counted. */
-export class CountingCache implements Cache {
+export class CountingCache extends ForwardingCache {
   readonly errors: ErrorCounts
-  readonly #cache: Cache
 
   constructor(cache: Cache, clock: Clock) {
-    this.#cache = cache
+    super(cache)
     this.errors = new ErrorCounts(clock)
   }
 
-  get scope(): 'shared' | 'private' {
-    return this.#cache.scope
-  }
-
-  get neverGoesBack(): boolean {
-    return this.#cache.neverGoesBack
-  }
-
-  get(key: string): Promise<Buffer | undefined> {
-    return this.#watched(this.#cache.get(key))
-  }
-
-  getMany(
+  override getMany(
     keys: readonly string[],
     onUnanswered?: (key: string, error: CacheError) => void,
   ): Promise<Map<string, Buffer>> {
-    if (!onUnanswered) return this.#watched(this.#cache.getMany(keys))
     let unanswered = 0
-    const answer = this.#cache.getMany(keys, (key, error) => {
-      unanswered++
-      this.#failed(error)
-      onUnanswered(key, error)
-    })
-    return this.#watched(answer, () => unanswered < keys.length)
+    const onEach =
+      onUnanswered &&
+      ((key: string, error: CacheError) => {
+        unanswered++
+        this.#failed(error)
+        onUnanswered(key, error)
+      })
+    const isAnswered = () => unanswered < keys.length
+    return this.#watched(this.cache.getMany(keys, onEach), isAnswered)
   }
 
-  set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
-    return this.#watched(this.#cache.set(key, value, ttlSeconds))
-  }
-
-  add(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
-    return this.#watched(this.#cache.add(key, value, ttlSeconds))
-  }
-
-  append(key: string, value: Buffer): Promise<boolean> {
-    return this.#watched(this.#cache.append(key, value))
-  }
-
-  delete(key: string): Promise<boolean> {
-    return this.#watched(this.#cache.delete(key))
-  }
-
-  increment(
-    key: string,
-    delta?: number,
-    onMiss?: { initial: number; ttlSeconds: number },
-  ): Promise<number | undefined> {
-    return this.#watched(this.#cache.increment(key, delta, onMiss))
-  }
-
-  close(): Promise<void> {
-    return this.#cache.close()
+  protected override around<T>(key: string, call: (key: string) => Promise<T>): Promise<T> {
+    return this.#watched(call(key))
   }
 
   #watched<T>(answer: Promise<T>, isAnswered: () => boolean = () => true): Promise<T> {

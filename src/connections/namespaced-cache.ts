@@ -1,4 +1,5 @@
 import { type Cache, CacheError } from '../cache/cache.js'
+import { ForwardingCache } from '../cache/forwarding.js'
 import { messageOf } from '../support/errors.js'
 import { Namespace, type NamespaceParts } from './namespace.js'
 
@@ -13,33 +14,20 @@ interface Start {
  * A cache in which all keys begin with one text. Requests wait until that is known. Each is passed
  * on once.
  */
-class PrefixedCache implements Cache {
-  readonly #cache: Cache
+class PrefixedCache extends ForwardingCache {
   readonly #prefix: Start
 
   constructor(cache: Cache, prefix: Start) {
-    this.#cache = cache
+    super(cache)
     this.#prefix = prefix
   }
 
-  get scope(): 'shared' | 'private' {
-    return this.#cache.scope
-  }
-
-  get neverGoesBack(): boolean {
-    return this.#cache.neverGoesBack
-  }
-
-  get(key: string): Promise<Buffer | undefined> {
-    return this.#in((start) => this.#cache.get(start + key))
-  }
-
-  getMany(
+  override getMany(
     keys: readonly string[],
     onUnanswered?: (key: string, error: CacheError) => void,
   ): Promise<Map<string, Buffer>> {
     return this.#in(async (start) => {
-      const found = await this.#cache.getMany(
+      const found = await this.cache.getMany(
         keys.map((key) => start + key),
         onUnanswered && ((key, error) => onUnanswered(key.slice(start.length), error)),
       )
@@ -47,37 +35,13 @@ class PrefixedCache implements Cache {
     })
   }
 
-  set(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
-    return this.#in((start) => this.#cache.set(start + key, value, ttlSeconds))
+  protected override around<T>(key: string, call: (key: string) => Promise<T>): Promise<T> {
+    return this.#in((start) => call(start + key))
   }
 
-  add(key: string, value: Buffer, ttlSeconds: number): Promise<boolean> {
-    return this.#in((start) => this.#cache.add(start + key, value, ttlSeconds))
-  }
-
-  append(key: string, value: Buffer): Promise<boolean> {
-    return this.#in((start) => this.#cache.append(start + key, value))
-  }
-
-  delete(key: string): Promise<boolean> {
-    return this.#in((start) => this.#cache.delete(start + key))
-  }
-
-  increment(
-    key: string,
-    delta?: number,
-    onMiss?: { initial: number; ttlSeconds: number },
-  ): Promise<number | undefined> {
-    return this.#in((start) => this.#cache.increment(start + key, delta, onMiss))
-  }
-
-  close(): Promise<void> {
-    return this.#cache.close()
-  }
-
-  #in<T>(ask: (start: string) => Promise<T>): Promise<T> {
+  #in<T>(call: (start: string) => Promise<T>): Promise<T> {
     const { start } = this.#prefix
-    return start === undefined ? this.#entered().then(ask) : ask(start)
+    return start === undefined ? this.#entered().then(call) : call(start)
   }
 
   async #entered(): Promise<string> {
@@ -104,12 +68,10 @@ export interface Looked {
 /** The part of a cache that belongs to one database: all keys begin with its namespace. */
 export class NamespacedCache extends PrefixedCache {
   readonly namespace: Namespace
-  readonly #cache: Cache
 
   constructor(cache: Cache, namespace: Namespace) {
     super(cache, namespace)
     this.namespace = namespace
-    this.#cache = cache
   }
 
   /**
@@ -126,7 +88,7 @@ export class NamespacedCache extends PrefixedCache {
     })
     const start = await namespace.enter()
     const prefix = { start, enter: async () => start }
-    return { namespace: namespace.id!, cache: new PrefixedCache(this.#cache, prefix) }
+    return { namespace: namespace.id!, cache: new PrefixedCache(this.cache, prefix) }
   }
 }
 

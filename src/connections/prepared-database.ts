@@ -1,12 +1,10 @@
 import {
   type Database,
   DatabaseError,
-  type Dialect,
   type Queryable,
-  type QueryResult,
-  type SqlValue,
   type Transaction,
 } from '../database/database.js'
+import { ForwardingDatabase } from '../database/forwarding.js'
 import { IDENTITY } from '../database/identity.js'
 import type { Environment } from '../support/environment.js'
 import { unlocked } from './unlocked.js'
@@ -17,9 +15,7 @@ import { unlocked } from './unlocked.js'
  * missing, because the schema has been made anew under this process. Runs each statement and each
  * transaction once, but for {@link retriedTransaction}.
  */
-export class PreparedDatabase implements Database {
-  /** The database itself, for callers that prepare it themselves. */
-  readonly database: Database
+export class PreparedDatabase extends ForwardingDatabase {
   readonly #parts: readonly string[]
   readonly #environment: Environment
   readonly #enter: (database: Queryable) => Promise<void>
@@ -37,61 +33,42 @@ export class PreparedDatabase implements Database {
     environment: Environment,
     enter: (database: Queryable) => Promise<void> = async () => undefined,
   ) {
-    this.database = database
+    super(database)
     this.#parts = [IDENTITY, ...parts]
     this.#environment = environment
     this.#enter = enter
   }
 
-  get dialect(): Dialect {
-    return this.database.dialect
-  }
-
-  get maxStatementBytes(): number {
-    return this.database.maxStatementBytes
-  }
-
   /** Prepares the database, once; again after a failure. Then migrates `parts`, if given. */
-  migrate(parts?: readonly string[]): Promise<void> {
-    return this.#whenReady(async () => {
+  override migrate(parts?: readonly string[]): Promise<void> {
+    return this.around(async () => {
       if (parts) await this.database.migrate(parts)
     })
   }
 
   /** The database's clock, which needs no tables: asked without preparing. */
-  now(): Promise<number> {
+  override now(): Promise<number> {
     return this.database.now()
-  }
-
-  query(sql: string, values?: readonly SqlValue[]): Promise<QueryResult> {
-    return this.#whenReady(() => this.database.query(sql, values))
-  }
-
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#whenReady(() => this.database.transaction(work))
   }
 
   /** Runs `work` in a transaction, as {@link unlocked} does. */
   retriedTransaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#whenReady(() => unlocked(this.#environment, () => this.database.transaction(work)))
-  }
-
-  close(): Promise<void> {
-    return this.database.close()
+    const once = () => this.database.transaction(work)
+    return this.around(() => unlocked(this.#environment, once))
   }
 
   /**
-   * Runs `work` once the tables are there. After a failure to prepare them, and after an error of
-   * category `usage` such as a missing table, the next call prepares them again.
+   * Makes the call once the tables are there. After a failure to prepare them, and after an error
+   * of category `usage` such as a missing table, the next call prepares them again.
    */
-  async #whenReady<T>(work: () => Promise<T>): Promise<T> {
+  protected override async around<T>(call: () => Promise<T>): Promise<T> {
     this.#ready ??= this.#prepare()
     const ready = this.#ready
     let isReady = false
     try {
       await ready
       isReady = true
-      return await work()
+      return await call()
     } catch (error) {
       const isUsage = error instanceof DatabaseError && error.category === 'usage'
       if ((!isReady || isUsage) && this.#ready === ready) this.#ready = undefined

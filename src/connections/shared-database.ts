@@ -4,8 +4,8 @@
  * passes on each request once.
  */
 import { closedError } from '../database/closed.js'
-import type { Database, Dialect, QueryResult, SqlValue, Transaction } from '../database/database.js'
-import { comesFrom } from '../database/source.js'
+import type { Database } from '../database/database.js'
+import { ForwardingDatabase } from '../database/forwarding.js'
 import { Lifetime } from '../support/lifetime.js'
 
 interface Opened {
@@ -30,42 +30,20 @@ export function sharedDatabase(url: string, open: () => Database): Database {
   })
 }
 
-class Share implements Database {
-  readonly #database: Database
+class Share extends ForwardingDatabase {
   readonly #giveBack: () => Promise<void>
   readonly #lifetime = new Lifetime(closedError)
 
   constructor(database: Database, giveBack: () => Promise<void>) {
-    comesFrom(this, database)
-    this.#database = database
+    super(database)
     this.#giveBack = giveBack
   }
 
-  get dialect(): Dialect {
-    return this.#database.dialect
-  }
-
-  get maxStatementBytes(): number {
-    return this.#database.maxStatementBytes
-  }
-
-  query(sql: string, parameters?: readonly SqlValue[]): Promise<QueryResult> {
-    return this.#lifetime.run(() => this.#database.query(sql, parameters))
-  }
-
-  transaction<T>(work: (tx: Transaction) => Promise<T>): Promise<T> {
-    return this.#lifetime.run(() => this.#database.transaction(work))
-  }
-
-  now(): Promise<number> {
-    return this.#lifetime.run(() => this.#database.now())
-  }
-
-  migrate(parts?: readonly string[]): Promise<void> {
-    return this.#lifetime.run(() => this.#database.migrate(parts))
-  }
-
-  close(): Promise<void> {
+  override close(): Promise<void> {
     return this.#lifetime.close(this.#giveBack)
+  }
+
+  protected override around<T>(call: () => Promise<T>): Promise<T> {
+    return this.#lifetime.run(call)
   }
 }
