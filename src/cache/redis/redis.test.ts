@@ -110,6 +110,27 @@ describe('redis: a client of the site', () => {
     proxy.close()
   })
 
+  test('a connection of it that breaks ends its own requests, and no others', async () => {
+    let answer = (_: Buffer): void => undefined
+    const get = (key: string): Promise<unknown> =>
+      key === 'broken'
+        ? Promise.reject(new Error('Socket closed unexpectedly'))
+        : new Promise((resolve) => (answer = resolve))
+    const several = {
+      isOpen: true,
+      isReady: true,
+      get,
+      eval: () => undefined,
+      withCommandOptions: () => several,
+    }
+    const cache = redis({ client: several, ...PATIENT })
+    const other = cache.get('other')
+    await assert.rejects(cache.get('broken'), { code: 'CACHE_TIMEOUT', message: /broke the conn/ })
+    answer(x)
+    assert.deepEqual(await other, x)
+    await cache.close()
+  })
+
   test('that may send a request again is refused by name', async () => {
     const io = new IoRedis({ lazyConnect: true })
     const sentinel = createSentinel({ name: 'a', sentinelRootNodes: [{ host: 'h', port: 1 }] })
