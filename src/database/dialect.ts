@@ -130,22 +130,15 @@ const DIFFERENCES: Record<Dialect, Differences> = {
 }
 
 /**
- * SQLite has no checksum. This adds up the length of the value, its first eight and its last six
- * bytes. Each byte counts as its position in a text in which all pairs of digits occur once.
+ * SQLite has no checksum. This adds up the length of the value, and seven bytes each of its
+ * beginning, middle and end as numbers, which SQLite reads as JSON5.
  */
 function sqliteWeight(column: string): string {
-  const digits = [...'0123456789ABCDEF']
-  const pairs = digits.flatMap((one, index) => [
-    one,
-    ...digits.slice(index + 1).map((two) => one + two),
-  ])
-  // `00` is at the first place.
-  const bytes = `${pairs.join('')}0`
-  const places = [1, 2, 3, 4, 5, 6, 7, 8, -1, -2, -3, -4, -5, -6].map(
+  const numbers = ['1', `LENGTH(${column}) / 2 - 2`, '-7'].map(
     (place, index) =>
-      `${2 * index + 101} * (INSTR('${bytes}', HEX(SUBSTR(${column}, ${place}, 1))) - 1)`,
+      `${2 * index + 1} * (('0x0' || HEX(SUBSTR(${column}, ${place}, 7))) ->> '$' % 16777213)`,
   )
-  return [`104729 * LENGTH(${column})`, ...places].join(' + ')
+  return `(104729 * LENGTH(${column}) + ${numbers.join(' + ')}) % 16777213`
 }
 
 /** SQLite's own bound; MySQL's comes from the packet. */
