@@ -79,7 +79,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'stats',
     ],
     ['day-closing', 'dimensions', 'value-limit'],
-    ['certificate', 'certificate-line', 'closed-day', 'day-balance'],
+    ['certificate', 'certificate-line', 'closed-day', 'day-balance', 'findings'],
     ['sums'],
     ['visit'],
     [
@@ -90,7 +90,6 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'keep',
       'packed-dimensions',
       'page',
-      'recounted-hours',
       'seen-report',
       'text',
     ],

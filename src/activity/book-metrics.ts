@@ -11,15 +11,15 @@ export const BOOK_METRICS = {
     '{row}',
     'Rows that the ledger has committed beside those that the hours account for. 0 is healthy.',
   ),
-  layersEqual: counter(
-    'recounted_layers_equal',
-    '{layer}',
-    'Drained layers whose rows were recounted and found equal to their sums.',
+  hoursEqual: gauge(
+    'recounted_hours_equal',
+    '{hour}',
+    'Hours of kept rows whose last recount found them equal to their sums.',
   ),
-  layersUnequal: counter(
-    'recounted_layers_unequal',
-    '{layer}',
-    'Drained layers whose rows were recounted and differ from their sums.',
+  hoursUnequal: gauge(
+    'recounted_hours_unequal',
+    '{hour}',
+    'Hours of kept rows whose last recount found a difference from their sums. 0 is healthy.',
   ),
 } as const
 
@@ -31,14 +31,16 @@ export const bookMetrics: AddedMetrics = {
       rows: [row = {}],
     } = await queryable.query(
       'SELECT (SELECT difference FROM activity_books WHERE name = ?) AS difference, ' +
-        'SUM(layers_equal) AS layers_equal, SUM(layers_unequal) AS layers_unequal ' +
-        'FROM activity_certificates WHERE name = ?',
-      [name, name],
+        'COUNT(recounted) AS recounted, ' +
+        "SUM(CASE WHEN recounted <> '' THEN 1 ELSE 0 END) AS unequal FROM activity_hours " +
+        'WHERE name = ? AND hour >= ' +
+        '(SELECT MIN(second - second % 3600) / 3600 FROM activity_seconds WHERE name = ?)',
+      [name, name, name],
     )
     return {
       difference: Number(row['difference'] ?? 0),
-      layersEqual: Number(row['layers_equal'] ?? 0),
-      layersUnequal: Number(row['layers_unequal'] ?? 0),
+      hoursEqual: Number(row['recounted'] ?? 0) - Number(row['unequal'] ?? 0),
+      hoursUnequal: Number(row['unequal'] ?? 0),
     }
   },
 }

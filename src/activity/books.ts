@@ -74,20 +74,19 @@ async function beginBooks(tx: Transaction, name: string): Promise<void> {
 }
 
 /**
- * Notes that rows or values of hours before `hour` are about to be removed by age, so that no check
- * reports them as missing.
+ * Notes that values of hours before `hour` are about to be removed by age, so that no check reports
+ * them as missing.
  *
  * @returns `false`: a commit holds the books, and nothing may be removed
  */
 export async function noteRemoval(
   database: Database,
   name: string,
-  of: 'rows' | 'values',
   hour: number,
 ): Promise<boolean> {
   try {
     await database.query(
-      `UPDATE activity_books SET ${of}_from = ? WHERE name = ? AND ${of}_from < ?`,
+      'UPDATE activity_books SET values_from = ? WHERE name = ? AND values_from < ?',
       [hour, name, hour],
     )
     return true

@@ -19,17 +19,7 @@ export function certificateLine(name: string, certificate: ActivityCertificate):
 }
 
 /** Results of recounts. */
-export function recountsLine({ keep, layers, hours, largeHours }: ActivityCertificate): string {
-  const large = `${counted(largeHours, 'hour')} too large to recount visitors and pages`
-  const parts = [
-    ...(layers === null ? [] : [counted(layers, 'layer')]),
-    ...(hours === null ? [] : [counted(hours, 'hour')]),
-  ]
-  const found =
-    parts.length > 0
-      ? `${parts.join(' and ')} recounted and equal`
-      : keep === 'sums'
-        ? 'nothing to recount, only sums are kept'
-        : 'no layer recounted'
-  return largeHours > 0 ? `${found}, ${large}` : found
+export function recountsLine({ keep, hours }: ActivityCertificate): string {
+  if (hours !== null) return `${counted(hours, 'hour')} recounted and equal`
+  return keep === 'sums' ? 'nothing to recount, only sums are kept' : 'no hour recounted'
 }

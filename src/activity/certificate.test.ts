@@ -20,7 +20,8 @@ import { watchBalance } from './balance.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { certificateLine } from './certificate-line.js'
 import { activitySettings } from './options.js'
-import { recount, Recounts } from './recount.js'
+import { recountRows } from './hour-recount.js'
+import { Recounts } from './recount.js'
 import { removeOldVisits } from './retention.js'
 
 const DAY = Math.floor(Date.UTC(2026, 4, 17) / DAY_MS)
@@ -64,13 +65,10 @@ async function siteOn(database: Database, name: string) {
 
 type Site = Awaited<ReturnType<typeof siteOn>>
 
-/**
- * Recounts each layer of ten minutes of the last day once. From a random one on, those of the last
- * runs would sometimes not be entered yet.
- */
+/** Recounts each hour. */
 async function walk({ database, name, logger }: Site, now: number): Promise<void> {
-  const recounts = new Recounts({ name, layerSeconds: 600, random: () => 0.5, logger })
-  for (let runs = 0; runs < (24 * 6) / 4; runs++) await recounts.run(database, now)
+  const recounts = new Recounts({ name, logger })
+  for (let run = 0; run < 10; run++) await recounts.run(database, now + run * 60_000)
 }
 
 const NOTHING = { quarantined: 0, dropped: 0, outstanding: 0, owed: 0, lost: 0, uncounted: 0 }
@@ -103,8 +101,8 @@ for (const [server, url] of SERVERS) {
       const value = (metric: string) =>
         Number(new RegExp(`^wide_cache_${metric}\\{[^}]*\\} (\\S+)$`, 'm').exec(page)?.[1])
       assert.equal(value('books_difference_rows'), -2)
-      assert.equal(value('recounted_layers_unequal_total'), 1)
-      assert(value('recounted_layers_equal_total') >= 1)
+      assert.equal(value('recounted_hours_unequal'), 1)
+      assert.equal(value('recounted_hours_equal'), 2)
       await activity.close()
     })
 
@@ -120,9 +118,7 @@ for (const [server, url] of SERVERS) {
         allPageViews: 4,
         ledger: { issued: 4, committed: 4, ...NOTHING },
         keep: 'rows',
-        layers: null,
         hours: null,
-        largeHours: 0,
         balanced: true,
         findings: [],
       }
@@ -156,7 +152,7 @@ for (const [server, url] of SERVERS) {
         `wide-cache: 2026-05-17 of "${name}" is closed: 3 page views, 1 visitor, 0 late; ` +
           'ledger: issued 4, committed 4, quarantined 0, dropped 0, outstanding 0, owed 0, ' +
           'lost 0, ' +
-          'uncounted 0; no layer recounted; the books balance',
+          'uncounted 0; no hour recounted; the books balance',
       )
       await activity.close()
     })
@@ -273,15 +269,14 @@ for (const [server, url] of SERVERS) {
         const { activity, query, name, log, certificate } = one
         const now = START + 20 * HOUR_MS
         await walk(one, now)
-        // Two layers of ten minutes have visits.
-        assert.deepEqual([(await certificate(DAY)).layers, log.lines], [2, []])
+        assert.deepEqual([(await certificate(DAY)).hours, log.lines], [2, []])
         await query(sql, [name])
         for (let walks = 0; walks < 3; walks++) await walk(one, now)
         assert.equal(log.lines.length, 1)
-        assert.match(log.lines[0]!, /the layer that began at 2026-05-17T01:00:00.000Z, activities/)
+        assert.match(log.lines[0]!, /the hour that began at 2026-05-17T01:00:00.000Z, a recount f/)
         const found = await certificate(DAY)
-        finds(found, /^3 of 8 recounts .* the layer that began at 2026-05-17T01:00:00.000Z$/m)
-        assert.equal(found.layers, 5)
+        finds(found, /^a recount of its hour 01:00 found \d rows?, and sums of \d page views/m)
+        assert.equal(found.hours, 1)
         await activity.close()
       })
     }
@@ -294,10 +289,10 @@ for (const [server, url] of SERVERS) {
       let under = true
       const looks = (async () => {
         while (under) {
-          const seconds = secondsOf(day - DAY - 1)
-          for (const { rows, views } of await recount(database, name, seconds, LAYER_SECONDS)) {
-            assert.equal(rows, views)
-          }
+          const [first = 0] = secondsOf(day - DAY - 1)
+          const from = 1000 * first
+          const { unequal } = await recountRows(database, name, from, from + 150_000)
+          assert.equal(unequal, 0)
           assert.deepEqual((await certificate(day)).findings, [])
         }
       })()
@@ -349,8 +344,7 @@ test('a collector recounts, says what differs, and logs the certificate of a day
     elapsed: () => performance.now() + ahead,
   }
   const log = keptLog()
-  const layer = Math.floor(Date.now() / 1000 / LAYER_SECONDS) - 10
-  const layers = (24 * 3600) / LAYER_SECONDS
+  const anHourAgo = Date.now() - HOUR_MS
   const open = (collect: string | false) =>
     new SiteActivity(
       activitySettings({
@@ -360,23 +354,22 @@ test('a collector recounts, says what differs, and logs the certificate of a day
         logger: log,
         retentionHours: 99,
       }),
-      // The collector's first layer is that of the visit.
-      { ...systemEnvironment, clock, random: () => ((layer % layers) + 0.5) / layers },
+      { ...systemEnvironment, clock },
     )
   const site = open(false)
-  site.record({ page: '/', at: layer * LAYER_SECONDS * 1000 })
+  site.record({ page: '/', at: anHourAgo })
   await site.close()
   await database.query('UPDATE activity_seconds SET views = 2')
   const collector = open('* * * * * *')
   const said = (pattern: RegExp) =>
     eventually(String(pattern), () => log.lines.some((line) => pattern.test(line)))
-  await said(/rows and sums of "activity" differ: .* has 1 visits and activity_seconds 2;/)
+  await said(/rows and sums of "activity" differ: .* found 1 row, and sums of 2 page views;/)
   const pass = async (ms: number): Promise<void> => {
     ahead += ms
     await database.query('UPDATE wide_cache_names SET safe_at = safe_at + ?', [ms])
   }
   await pass(2 * DAY_MS)
-  await said(/is closed: 1 page view, 0 visitors, 0 late; .* it does not balance: .*; 1 of/)
+  await said(/is closed: 1 page view, 0 visitors, 0 late; .* it does not balance: .*; a recount of/)
   await database.query('DELETE FROM activity_hours')
   await pass(HOUR_MS)
   await said(/do not balance: the hours have 0 page views, and the ledger has committed 1 row/)

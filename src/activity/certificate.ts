@@ -7,12 +7,12 @@ import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
 import { DAY_MS } from '../support/clock.js'
 import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
-import { type Balance, whyUnbalanced } from './balance.js'
+import type { Balance } from './balance.js'
 import { HOURS_A_DAY } from './books.js'
-import { changesSince, keepFigures } from './closed-day.js'
-import { dayBalanceOf, findingsWithin, sumsOfDay } from './day-balance.js'
+import { keepFigures, readHours, readValues } from './closed-day.js'
+import { dayBalanceOf, sumsOfDay } from './day-balance.js'
+import { findingsOf } from './findings.js'
 import { keptOf } from './keep.js'
-import { readRecounts } from './recounted-hours.js'
 
 /** Rows of the ledger, since the beginning, of all processes. */
 export interface CertifiedLedger {
@@ -58,17 +58,10 @@ export interface ActivityCertificate {
   /** Part of visits that SQL keeps now. With `sums`, there are no rows to recount. */
   readonly keep: 'rows' | 'sums'
   /**
-   * Recounts of layers of the day that found as many rows as their sums say. `null`: no layer has
-   * been recounted, or no rows are kept.
-   */
-  readonly layers: number | null
-  /**
-   * Hours of the day whose visitors and pages have been recounted, and equal their sums. `null`: as
-   * for `layers`.
+   * Hours of the day whose rows have been recounted, and equal their sums. `null`: no hour has been
+   * recounted, or no rows are kept.
    */
   readonly hours: number | null
-  /** Hours of the day with too many page views for that: more than 200,000. */
-  readonly largeHours: number
   /** There are no findings. */
   readonly balanced: boolean
   /** The differences found, one sentence each. */
@@ -97,35 +90,34 @@ export async function readCertificate(
   now: number,
 ): Promise<ActivityCertificate> {
   const row = await readDay(queryable, name, day, now)
-  const changes = isClosed(row, day) ? await closedFindings(queryable, name, day, row) : []
-  return certificateOf(queryable, name, day, row, changes)
+  const values = isClosed(row, day) ? await readValues(queryable, name, day) : undefined
+  return certificateOf(queryable, name, day, row, values)
 }
 
 function isClosed(row: SqlRow, day: number): boolean {
   return day < Number(row['open_day'] ?? 0) || row['kept_views'] !== null
 }
 
-/** @param changes the differences from the figures of the closing */
+/** @param values those of a closed day; `undefined`: nothing is compared with its closing */
 async function certificateOf(
   queryable: Queryable,
   name: string,
   day: number,
   row: SqlRow,
-  changes: readonly string[],
+  values: ReadonlyMap<string, SqlRow> | undefined,
 ): Promise<ActivityCertificate> {
   const closed = isClosed(row, day)
   const certified = !closed || row['closed_all_views'] !== null
   const balance = closed ? closedBalanceOf(row) : dayBalanceOf(row)
-  const why = certified ? whyUnbalanced(balance) : undefined
-  const hours = await readRecounts(queryable, name, day)
-  const [equal, unequal] = [Number(row['layers_equal'] ?? 0), Number(row['layers_unequal'] ?? 0)]
-  const findings = [
-    ...(why ? [why] : []),
-    ...changes,
-    ...findingsWithin(row),
-    ...layerFindings(row, equal, unequal),
-    ...hours.findings,
-  ]
+  const hours = await readHours(queryable, name, day)
+  const recounted = hours.filter((hour) => hour['recounted'] !== null)
+  const findings = findingsOf({
+    day,
+    row,
+    balance: certified ? balance : undefined,
+    hours,
+    values,
+  })
   return {
     day: dayText(day),
     firstDay: row['first_day'] === null ? null : dayText(Number(row['first_day'])),
@@ -136,9 +128,8 @@ async function certificateOf(
     allPageViews: certified ? balance.allPageViews : null,
     ledger: certified ? ledgerOf(row, closed ? 'closed_' : '') : null,
     keep: await keptOf(queryable, name),
-    layers: equal + unequal > 0 ? equal : null,
-    hours: hours.equal,
-    largeHours: hours.large,
+    hours:
+      recounted.length > 0 ? recounted.filter((hour) => hour['recounted'] === '').length : null,
     balanced: findings.length === 0,
     findings,
   }
@@ -158,7 +149,8 @@ async function readDay(
       `COALESCE(b.first_day, (${FIRST_DAY})) AS first_day, ` +
       `${LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')}, ` +
       `${CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`).join(', ')}, ` +
-      'c.views AS kept_views, c.layers_equal, c.layers_unequal, c.unequal_second, ' +
+      'c.views AS kept_views, c.late AS kept_late, c.visitors AS kept_visitors, ' +
+      'c.hours AS kept_hours, ' +
       'd.views AS day_views, d.late AS day_late, d.visitors AS day_visitors, ' +
       `${sums.map(([as, [sql]]) => `${sql} AS ${as}`).join(', ')}, ` +
       '(SELECT COUNT(*) FROM activity_visitors AS v WHERE v.name = b.name AND v.day = ? AND ' +
@@ -188,30 +180,6 @@ function closedBalanceOf(row: SqlRow): Balance {
     uncounted: number('uncounted'),
     committed: number('committed'),
   }
-}
-
-async function closedFindings(
-  queryable: Queryable,
-  name: string,
-  day: number,
-  row: SqlRow,
-): Promise<string[]> {
-  const first = row['first_day'] ?? null
-  if (row['kept_views'] === null && first !== null && day >= Number(first)) {
-    return ['the day is closed, and activity_certificates does not have what it was then']
-  }
-  const isOpen = day >= Number(row['open_day'])
-  const reopened = isOpen ? ['the day was closed, and activity_books has it open again'] : []
-  return [...reopened, ...(await changesSince(queryable, name, day))]
-}
-
-function layerFindings(row: SqlRow, equal: number, unequal: number): string[] {
-  if (unequal === 0) return []
-  const last = new Date(Number(row['unequal_second']) * 1000).toISOString()
-  return [
-    `${unequal} of ${equal + unequal} recounts found other rows in activities than ` +
-      `activity_seconds says, the last one in the layer that began at ${last}`,
-  ]
 }
 
 function ledgerOf(row: SqlRow, from: string): CertifiedLedger {
@@ -249,5 +217,5 @@ export async function certify(
     name,
   ])
   // Nothing has changed since then.
-  return certificateOf(tx, name, day, await readDay(tx, name, day, now), [])
+  return certificateOf(tx, name, day, await readDay(tx, name, day, now), undefined)
 }

@@ -1,9 +1,9 @@
 /**
- * Keeps the figures of a day at its closing, and finds later changes: the figures of the day and of
- * each hour, and three sums over the values of each dimension. One is of their page views. Two are
- * of page views times a number that SQL makes of the value: over the values by the day, and over
- * those by the hour. Views moved from one value to another change them, unless both values happen
- * to have the same number.
+ * Keeps the figures of a day at its closing, by which later changes are found: the figures of the
+ * day and of each hour, and three sums over the values of each dimension. One is of their page
+ * views. Two are of page views times a number that SQL makes of the value: over the values by the
+ * day, and over those by the hour. Views moved from one value to another change them, unless both
+ * values happen to have the same number.
  *
  * Only two things change it: the removal of a value, whose transaction enters it here too, and the
  * removal of hours that are too old, which the books note first.
@@ -11,12 +11,9 @@
 import type { Dialect, Queryable, SqlRow, Transaction } from '../database/database.js'
 import { weight } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { counted } from '../support/printable.js'
-import { HOURS_A_DAY, hourName } from './books.js'
+import { HOURS_A_DAY } from './books.js'
 import { recordedDimensions } from './dimension-values.js'
-
-/** An hour that has no row, or had none. */
-const NO_HOUR = [0, 0, 0] as const
+import { figuresByHour, NO_HOUR } from './findings.js'
 
 /** The number made of a value; 0 for the empty one. */
 export function weightOf(dialect: Dialect): string {
@@ -41,11 +38,6 @@ export const CLOSED_VALUES = table(
   ['hour_weight', 'add'],
 )
 
-const THEN = 'when it closed'
-
-/** The figures of an hour or a day: page views, late ones, visitors. */
-type Figures = readonly [views: number, late: number, visitors: number]
-
 /** Keeps the figures of days without visits, from one day up to another, without it. */
 export function keepEmptyDays(
   tx: Transaction,
@@ -67,86 +59,48 @@ export async function keepFigures(
   day: number,
   dimensions: readonly string[],
 ): Promise<void> {
-  const hours = JSON.stringify([...(await hoursOf(tx, name, day))])
-  await FIGURES.upsert(tx, [[name, day, ...(await figuresOf(tx, name, day)), hours]])
+  const hours = JSON.stringify([...figuresByHour(await readHours(tx, name, day))])
+  const {
+    rows: [of = {}],
+  } = await tx.query('SELECT views, late, visitors FROM activity_days WHERE name = ? AND day = ?', [
+    name,
+    day,
+  ])
+  const figures = [of['views'] ?? 0, of['late'] ?? 0, of['visitors'] ?? 0] as const
+  await FIGURES.upsert(tx, [[name, day, ...figures, hours]])
   for (const dimension of dimensions) {
-    const { views, day_weight, hour_weight } = await valuesOf(tx, name, dimension, day)
+    const { day_views, day_weight, hour_weight } = await valuesOf(tx, name, dimension, day)
     await CLOSED_VALUES.upsert(tx, [
-      [name, day, dimension, views ?? 0, day_weight ?? 0, hour_weight ?? 0],
+      [name, day, dimension, day_views ?? 0, day_weight ?? 0, hour_weight ?? 0],
     ])
   }
 }
 
-/** Returns the differences from the figures of the closing. */
-export async function changesSince(
+/** Reads the rows of `activity_hours` of a day. */
+export async function readHours(
   queryable: Queryable,
   name: string,
   day: number,
-): Promise<string[]> {
-  const [findings, figures] = [[] as string[], await figuresOf(queryable, name, day)]
+): Promise<readonly SqlRow[]> {
   const { rows } = await queryable.query(
-    'SELECT views, late, visitors, hours FROM activity_certificates WHERE name = ? AND day = ?',
-    [name, day],
-  )
-  const [kept = {}] = rows
-  for (const [index, noun] of ['page view', 'late page view', 'visitor'].entries()) {
-    const then = figuresIn(kept)[index]!
-    if (figures[index] === then) continue
-    findings.push(
-      `activity_days has ${counted(figures[index]!, noun)} of the day, and had ${then} ${THEN}`,
-    )
-  }
-  findings.push(...hourChanges(keptHours(kept['hours']), await hoursOf(queryable, name, day)))
-  for (const dimension of await dimensionsOf(queryable, name, day)) {
-    findings.push(...valueChanges(dimension, day, await valuesOf(queryable, name, dimension, day)))
-  }
-  return findings
-}
-
-async function figuresOf(queryable: Queryable, name: string, day: number): Promise<Figures> {
-  const { rows } = await queryable.query(
-    'SELECT views, late, visitors FROM activity_days WHERE name = ? AND day = ?',
-    [name, day],
-  )
-  return figuresIn(rows[0] ?? {})
-}
-
-function figuresIn(row: SqlRow): Figures {
-  const number = (column: string): number => Number(row[column] ?? 0)
-  return [number('views'), number('late'), number('visitors')]
-}
-
-type Hours = ReadonlyMap<number, Figures>
-
-/** The figures of each hour of a day that has a row, by its number from 0 to 23. */
-async function hoursOf(queryable: Queryable, name: string, day: number): Promise<Hours> {
-  const { rows } = await queryable.query(
-    'SELECT hour, views, late, visitors FROM activity_hours ' +
+    'SELECT hour, views, late, visitors, recounted FROM activity_hours ' +
       'WHERE name = ? AND hour >= ? AND hour < ? ORDER BY hour',
     [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY],
   )
-  return new Map(rows.map((row) => [Number(row['hour']) % HOURS_A_DAY, figuresIn(row)]))
+  return rows
 }
 
-/** None where the text is not what {@link keepFigures} has written. */
-function keptHours(json: unknown): Hours {
-  try {
-    return new Map(JSON.parse(String(json)) as [number, Figures][])
-  } catch {
-    return new Map()
+/** Reads the sums of the values of a day, and those of its closing, by their dimensions. */
+export async function readValues(
+  queryable: Queryable,
+  name: string,
+  day: number,
+): Promise<Map<string, SqlRow>> {
+  const values = new Map<string, SqlRow>()
+  for (const dimension of await dimensionsOf(queryable, name, day)) {
+    values.set(dimension, await valuesOf(queryable, name, dimension, day))
   }
-}
-
-function hourChanges(then: Hours, now: Hours): string[] {
-  return Array.from({ length: HOURS_A_DAY }, (_, hour) => hour).flatMap((hour) => {
-    const [had, has] = [then.get(hour) ?? NO_HOUR, now.get(hour) ?? NO_HOUR]
-    if (String(had) === String(has)) return []
-    return `its hour ${hourName(hour)} has ${figuresText(has)}, and had ${figuresText(had)} ${THEN}`
-  })
-}
-
-function figuresText([views, late, visitors]: Figures): string {
-  return `${counted(views, 'page view')} (${late} late) and ${counted(visitors, 'visitor')}`
+  return values
 }
 
 /** All dimensions that have values, or had some when the day closed. */
@@ -173,7 +127,8 @@ async function valuesOf(
     `FROM activity_${period}_values WHERE name = ? AND dimension = ? AND ` +
     `${period} >= ? AND ${period} < ?)`
   const { rows } = await queryable.query(
-    'SELECT d.views, d.weight AS day_weight, h.views AS hour_views, h.weight AS hour_weight, ' +
+    'SELECT d.views AS day_views, d.weight AS day_weight, ' +
+      'h.views AS hour_views, h.weight AS hour_weight, ' +
       'c.views AS closed_views, c.day_weight AS closed_day_weight, ' +
       'c.hour_weight AS closed_hour_weight, b.values_from ' +
       `FROM ${sums(ofDay, 'day')} AS d CROSS JOIN ${sums(ofHour, 'hour')} AS h ` +
@@ -195,22 +150,4 @@ async function valuesOf(
     ],
   )
   return rows[0]!
-}
-
-function valueChanges(dimension: string, day: number, row: SqlRow): string[] {
-  const number = (column: string): number => Number(row[column] ?? 0)
-  const change = (where: string, views: number, weight: 'day_weight' | 'hour_weight'): string[] => {
-    const then = number('closed_views')
-    if (views !== then) {
-      return [
-        `its values of ${dimension} ${where} have ${counted(views, 'page view')}, ` +
-          `and had ${then} ${THEN}`,
-      ]
-    }
-    if (number(weight) === number(`closed_${weight}`)) return []
-    return [`page views have moved between its values of ${dimension} ${where} since it closed`]
-  }
-  const byDay = change('in activity_day_values', number('views'), 'day_weight')
-  if (day * HOURS_A_DAY < number('values_from')) return byDay
-  return [...byDay, ...change('in activity_hour_values', number('hour_views'), 'hour_weight')]
 }

@@ -5,7 +5,6 @@
  * or as their seconds say. So a change to one day is no finding of another.
  */
 import type { SqlRow, SqlValue } from '../database/database.js'
-import { counted } from '../support/printable.js'
 import { type Balance, differenceOf } from './balance.js'
 import { HOURS_A_DAY } from './books.js'
 import { PAGE } from './sums.js'
@@ -25,10 +24,9 @@ const OPEN_DAY = 'SELECT open_day FROM activity_books WHERE name = ?'
 /** The day after the last one that has figures of its closing, whatever the books say. */
 const AFTER_CLOSED =
   'SELECT COALESCE(MAX(day) + 1, 0) FROM activity_certificates WHERE name = ? AND views IS NOT NULL'
-const ROWS_FROM = 'SELECT rows_from FROM activity_books WHERE name = ?'
 const VALUES_FROM = 'SELECT values_from FROM activity_books WHERE name = ?'
 
-/** The sums that {@link dayBalanceOf} and {@link findingsWithin} compare, by their names. */
+/** The sums of a day, and those of the other open days, by their names. */
 export function sumsOfDay(name: string, day: number): Record<string, Expression> {
   const sum = (of: string, [table, unit, perHour]: Unit, ...wheres: Where[]): Expression => {
     const conditions = wheres.map((where) => where(unit, perHour))
@@ -37,9 +35,6 @@ export function sumsOfDay(name: string, day: number): Record<string, Expression>
         `${conditions.map(([sql]) => ` AND ${sql}`).join('')})`,
       [name, ...conditions.flatMap(([, values]) => values)],
     ]
-  }
-  const from = (hours: string): Where => {
-    return (unit, perHour) => [`${unit} >= ${perHour} * COALESCE((${hours}), 0)`, [name]]
   }
   const openFrom = (days: string): Where => {
     return (unit, perHour) => [`${unit} >= ${HOURS_A_DAY * perHour} * (${days})`, [name]]
@@ -53,19 +48,19 @@ export function sumsOfDay(name: string, day: number): Record<string, Expression>
     `(${unit} < ? OR ${unit} >= ?)`,
     [first * perHour, end * perHour],
   ]
-  const beforeRows: Where = (unit) => [`${unit} < (${ROWS_FROM})`, [name]]
+  const listed: Where = (unit) => [`${unit} >= COALESCE((${VALUES_FROM}), 0)`, [name]]
   const ofPages: Where = () => ['dimension = ?', [PAGE]]
   const others = [openFrom(OPEN_DAY), openFrom(AFTER_CLOSED), ofOthers]
   return {
     hour_views: sum('views', HOURS, ofDay),
     hour_late: sum('late', HOURS, ofDay),
     other_hours: sum('views', HOURS, ...others),
-    other_removed: sum('views', HOURS, ...others, beforeRows),
-    other_seconds: sum('views', SECONDS, ...others, from(ROWS_FROM)),
-    kept_hours: sum('views', HOURS, ofDay, from(ROWS_FROM)),
-    kept_seconds: sum('views', SECONDS, ofDay, from(ROWS_FROM)),
-    listed_hours: sum('views', HOURS, ofDay, from(VALUES_FROM)),
-    listed_pages: sum('views', PAGES, ofPages, ofDay, from(VALUES_FROM)),
+    other_removed: sum('removed', HOURS, ...others),
+    other_seconds: sum('views', SECONDS, ...others),
+    removed: sum('removed', HOURS, ofDay),
+    seconds: sum('views', SECONDS, ofDay),
+    listed_hours: sum('views', HOURS, ofDay, listed),
+    listed_pages: sum('views', PAGES, ofPages, ofDay, listed),
   }
 }
 
@@ -85,17 +80,4 @@ export function dayBalanceOf(row: SqlRow): Balance & { readonly others: number }
   const byHours = balanceWith(number('other_hours'))
   const bySeconds = balanceWith(number('other_removed') + number('other_seconds'))
   return differenceOf(bySeconds) === 0 ? bySeconds : byHours
-}
-
-/** Returns differences within a day, while its seconds and values by the hour are kept. */
-export function findingsWithin(row: SqlRow): string[] {
-  const number = (column: string): number => Number(row[column])
-  const findings: string[] = []
-  const compare = (what: string, found: number, hours: number): void => {
-    if (found === hours) return
-    findings.push(`${what} ${counted(found, 'page view')}, and its hours have ${hours}`)
-  }
-  compare('its seconds have', number('kept_seconds'), number('kept_hours'))
-  compare(`its values of ${PAGE} by the hour have`, number('listed_pages'), number('listed_hours'))
-  return findings
 }

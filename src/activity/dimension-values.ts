@@ -85,7 +85,7 @@ export async function removeValues(
       const oldest = rows[0]?.['hour']
       if (typeof oldest !== 'number' || oldest >= before) break
       if (++removed > HOURS_A_CALL) return true
-      if (!(await noteRemoval(database, name, 'values', oldest + 1))) return false
+      if (!(await noteRemoval(database, name, oldest + 1))) return false
       await database.query(
         'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ?',
         [name, dimension, oldest],

@@ -43,12 +43,11 @@ function engineSettings(
   environment: Environment,
   logger: BurstLogger,
 ): EngineSettings<Visit> {
-  const { keepSeconds, historyDays, layerSeconds, count } = settings
+  const { keepSeconds, historyDays, count } = settings
   const name = measureName(settings.name, measure)
   const keep = measure === 'bots' ? 'sums' : settings.keep
   const { clock } = environment
-  const random = (): number => environment.random()
-  const recounts = new Recounts({ name, layerSeconds, random, logger })
+  const recounts = new Recounts({ name, logger })
   const folding = new Folding(name)
   const retention = new VisitRetention({ ...settings, name, keep, clock, logger })
   return {

@@ -1,131 +1,249 @@
 /**
- * Recounts an hour: the rows of `activities` against the page views, the visitors and the pages
- * that the sums have of it. One statement reads all of them, so that no commit comes in between. An
- * hour is left out in three cases: some of its rows may have been removed by age; some of its
- * visits are kept as sums only; it has more page views than a statement should read.
+ * Recounts an hour: the rows of `activities` against its seconds, its visitors and its pages. Reads
+ * rows and visitors in pieces, so that no statement takes long, and keeps a bounded part of them.
+ *
+ * Rows and seconds are written, and removed, by the same transactions, so one statement finds them
+ * equal at any time. Visitors and pages are compared if the hour is the same after the last piece
+ * as before the first. They are left out if rows were removed by age, or only sums are kept of some
+ * visits.
  */
-import type { Database, Dialect, SqlRow } from '../database/database.js'
+import type { Database, Queryable, SqlRow } from '../database/database.js'
 import { hex } from '../database/dialect.js'
 import { HOUR_MS } from '../support/clock.js'
 import { counted } from '../support/printable.js'
 import { HOURS_A_DAY } from './books.js'
+import type { Expression } from './day-balance.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
-import { MAX_RECOUNTED_VIEWS } from './recounted-hours.js'
 import { REMOVED_PAGE } from './remove-value.js'
 import { PAGE, storedValue } from './sums.js'
 
+/** Rows of a piece. It has whole seconds: one that has more is a piece of its own. */
+const ROWS_A_PIECE = 50_000
+
+/**
+ * Visitors of an hour that are compared, and visitors that one statement reads. Of an hour that has
+ * more page views, a part of the visitors is compared, always the same.
+ */
+const MAX_VISITORS = 200_000
+
 /** Pages of an hour that are compared one by one. Of more, the smallest are folded. */
 const MAX_PAGES = 10_000
-
-/** The page views of an hour that is recounted. */
-const VIEWS =
-  'SELECT h.views AS n FROM activity_hours AS h JOIN activity_books AS b ON b.name = h.name ' +
-  `WHERE h.name = ? AND h.hour = ? AND h.hour >= b.rows_from AND h.views <= ${MAX_RECOUNTED_VIEWS}`
 
 /** No value is longer, in bytes; a page may be. */
 const PAGE_START = `SUBSTR(page, 1, ${MAX_VALUE_BYTES})`
 
 const ROWS = 'FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?'
 
-/** The figures that a recount compares, each with its parameters. The hour counts from 1970. */
-function figuresOf(
-  dialect: Dialect,
+/** Rows of `activities`, page views that have one, and seconds of which both differ. */
+export interface RecountedRows {
+  readonly rows: number
+  readonly views: number
+  readonly unequal: number
+}
+
+/** Compares the rows of each second from `from` up to `to`, in milliseconds. */
+export async function recountRows(
+  queryable: Queryable,
   name: string,
-  hour: number,
-): [sql: string, ...values: (string | number)[]][] {
-  const rows = [name, hour * HOUR_MS, (hour + 1) * HOUR_MS] as const
-  const [day, bit] = [Math.floor(hour / HOURS_A_DAY), 1 << (hour % HOURS_A_DAY)]
-  return [
-    [`SELECT 'views' AS kind, NULL AS value, n FROM (${VIEWS}) AS v`, name, hour],
-    [
-      "SELECT 'sums only', NULL, SUM(sums_only) FROM activity_seconds " +
-        'WHERE name = ? AND second >= ? AND second < ?',
-      name,
-      (hour * HOUR_MS) / 1000,
-      ((hour + 1) * HOUR_MS) / 1000,
-    ],
-    [`SELECT 'rows', NULL, COUNT(*) ${ROWS}`, ...rows],
-    [`SELECT 'visitors of rows', NULL, COUNT(DISTINCT visitor) ${ROWS}`, ...rows],
-    [
-      "SELECT 'visitors', NULL, COUNT(*) FROM activity_visitors " +
-        'WHERE name = ? AND day = ? AND hours & ? <> 0',
-      name,
-      day,
-      bit,
-    ],
-    [
-      `SELECT 'row', page, n FROM (SELECT ${hex(dialect, PAGE_START, 'text')} AS page, ` +
-        `COUNT(*) AS n ${ROWS} GROUP BY 1 LIMIT ${MAX_PAGES + 1}) AS p`,
-      ...rows,
-    ],
-    [
-      `SELECT 'value', ${hex(dialect, 'value', 'bytes')}, views FROM ` +
-        '(SELECT value, views FROM activity_hour_values ' +
-        `WHERE name = ? AND dimension = ? AND hour = ? LIMIT ${MAX_PAGES + 1}) AS w`,
-      name,
-      PAGE,
-      hour,
-    ],
-  ]
+  from: number,
+  to: number,
+): Promise<RecountedRows> {
+  const { rows } = await queryable.query(
+    'SELECT SUM(found) AS found, SUM(views) AS views, ' +
+      'SUM(CASE WHEN found = views THEN 0 ELSE 1 END) AS unequal FROM ' +
+      '(SELECT SUM(found) AS found, SUM(views) AS views FROM ' +
+      `(SELECT created_at - created_at % 1000 AS at, COUNT(*) AS found, 0 AS views ${ROWS} ` +
+      'GROUP BY 1 UNION ALL SELECT second * 1000, 0, views - sums_only ' +
+      'FROM activity_seconds WHERE name = ? AND second >= ? AND second < ?) AS e ' +
+      'GROUP BY at) AS s',
+    [name, from, to, name, from / 1000, to / 1000],
+  )
+  const { found, views, unequal } = rows[0] ?? {}
+  return { rows: Number(found), views: Number(views), unequal: Number(unequal) }
 }
 
 /**
- * Recounts an hour, counted from 1970.
+ * Recounts an hour, counted from 1970, and yields between its pieces.
  *
- * @returns what differs, as the end of a sentence; empty: nothing; `undefined`: it is left out
+ * @returns what differs, as the end of a sentence; empty: nothing; `undefined`: it has no rows, or
+ *   has changed meanwhile
  */
-export async function recountHour(
+export async function* recountHour(
   database: Database,
   name: string,
   hour: number,
-): Promise<string | undefined> {
-  // Asked first, because a large hour takes long.
-  if ((await database.query(VIEWS, [name, hour])).rows.length === 0) return undefined
-  const figures = figuresOf(database.dialect, name, hour)
-  const { rows } = await database.query(
-    figures.map(([sql]) => sql).join(' UNION ALL '),
-    figures.flatMap(([, ...values]) => values),
-  )
-  const ofKind = (kind: string): SqlRow[] => rows.filter((row) => row['kind'] === kind)
-  const number = (kind: string): number => Number(ofKind(kind)[0]?.['n'] ?? 0)
-  if (ofKind('views').length === 0 || number('sums only') > 0) return undefined
-  const differences = [
-    difference('row', number('rows'), 'page view', number('views')),
-    difference('visitor', number('visitors of rows'), 'visitor', number('visitors')),
-    pagesDifference(viewsByPage(ofKind('row')), viewsByPage(ofKind('value'))),
-  ]
+): AsyncGenerator<undefined, string | undefined> {
+  const before = await readHour(database, name, hour)
+  if (!before) return undefined
+  const isWhole = before.removed === 0 && before.sumsOnly === 0
+  const mostViews = Math.max(before.views, before.dayViews / HOURS_A_DAY)
+  const share = Math.min(1, MAX_VISITORS / mostViews)
+  const all = { rows: 0, views: 0, unequal: 0 }
+  const pages = new Map<string, number>()
+  const visitors = new Set<string>()
+  for (const [index, [from, to]] of (await piecesOf(database, name, hour)).entries()) {
+    if (index > 0) yield
+    const place = [name, from, to]
+    const { rows, views, unequal } = await recountRows(database, name, from, to)
+    all.rows += rows
+    all.views += views
+    all.unequal += unequal
+    if (!isWhole) continue
+    if (pages.size <= MAX_PAGES) {
+      const page = hex(database.dialect, PAGE_START, 'text')
+      const found = await database.query(
+        `SELECT ${page} AS page, COUNT(*) AS n ${ROWS} GROUP BY 1 LIMIT ${MAX_PAGES + 1}`,
+        place,
+      )
+      addViews(pages, found.rows)
+    }
+    const [sample, values] = visitorsWithin(0, share)
+    const found = await database.query(
+      `SELECT DISTINCT visitor ${ROWS} AND visitor IS NOT NULL${sample}`,
+      [...place, ...values],
+    )
+    for (const { visitor } of found.rows) visitors.add((visitor as Buffer).toString('latin1'))
+  }
+  if (all.rows === 0 && all.views === 0) return undefined
+  const differences = [rowsDifference(all)]
+  if (isWhole) {
+    const inSums = await countVisitors(database, name, hour, before.dayViews, share)
+    differences.push(
+      visitors.size === inSums
+        ? ''
+        : `${counted(visitors.size, 'visitor')} in its rows, and sums of ` +
+            counted(inSums, 'visitor'),
+      await pagesDifference(database, name, hour, pages),
+    )
+    const after = await readHour(database, name, hour)
+    if (after?.views !== before.views || after.removed > 0) {
+      if (all.unequal === 0) return undefined
+      differences.length = 1
+    }
+  }
   return differences.filter((text) => text !== '').join(', ')
 }
 
-function difference(noun: string, rows: number, sumNoun: string, sum: number): string {
-  if (rows === sum) return ''
-  const found = noun === 'row' ? counted(rows, noun) : `${counted(rows, noun)} in its rows`
-  return `${found}, and sums of ${counted(sum, sumNoun)}`
+function rowsDifference({ rows, views, unequal }: RecountedRows): string {
+  if (unequal === 0) return ''
+  if (rows === views) return `${counted(unequal, 'second')} with other rows than sums`
+  return `${counted(rows, 'row')}, and sums of ${counted(views, 'page view')}`
 }
 
-/** Pages as the values that they are stored as. As text, MySQL would group `/a` with `/a `. */
-function viewsByPage(rows: readonly SqlRow[]): Map<string, number> {
-  const views = new Map<string, number>()
-  for (const { value, n } of rows) {
-    const page = storedValue(Buffer.from(String(value), 'hex').toString())
-    views.set(page, (views.get(page) ?? 0) + Number(n))
+/** Adds up pages as the stored values. As text, MySQL would group `/a` and `/a `. */
+function addViews(pages: Map<string, number>, rows: readonly SqlRow[]): void {
+  for (const { page, n } of rows) {
+    const value = storedValue(Buffer.from(String(page), 'hex').toString())
+    pages.set(value, (pages.get(value) ?? 0) + Number(n))
   }
-  return views
 }
 
 /**
- * A page may have fewer page views than rows: those that were folded, or removed. It may have more
- * than rows only by rows of a removed page, which came again while its rows were removed.
+ * Compares pages with their rows. A page may have fewer page views than rows: those that were
+ * folded, or removed. It may have more than rows only by rows of a removed page, which came again
+ * while its rows were removed.
  */
-function pagesDifference(
-  rows: ReadonlyMap<string, number>,
-  values: ReadonlyMap<string, number>,
-): string {
-  if (rows.size > MAX_PAGES || values.size > MAX_PAGES) return ''
+async function pagesDifference(
+  queryable: Queryable,
+  name: string,
+  hour: number,
+  pages: ReadonlyMap<string, number>,
+): Promise<string> {
+  const { rows } = await queryable.query(
+    'SELECT value, views FROM activity_hour_values ' +
+      `WHERE name = ? AND dimension = ? AND hour = ? LIMIT ${MAX_PAGES + 1}`,
+    [name, PAGE, hour],
+  )
+  if (pages.size > MAX_PAGES || rows.length > MAX_PAGES) return ''
   let more = 0
-  for (const [page, views] of values) {
-    if (page !== '') more += Math.max(0, views - (rows.get(page) ?? 0))
+  for (const { value, views } of rows) {
+    const page = (value as Buffer).toString()
+    if (page !== '') more += Math.max(0, Number(views) - (pages.get(page) ?? 0))
   }
-  const removed = rows.get(REMOVED_PAGE) ?? 0
+  const removed = pages.get(REMOVED_PAGE) ?? 0
   return more > removed ? `${counted(more, 'page view')} of pages without a row` : ''
+}
+
+/** Counts the visitors that the sums have of an hour, in as many statements as its day needs. */
+async function countVisitors(
+  queryable: Queryable,
+  name: string,
+  hour: number,
+  dayViews: number,
+  share: number,
+): Promise<number> {
+  const statements = Math.ceil((dayViews * share) / MAX_VISITORS)
+  let visitors = 0
+  for (let at = 0; at < statements; at++) {
+    const [range, values] = visitorsWithin(
+      (at / statements) * share,
+      ((at + 1) / statements) * share,
+    )
+    const { rows } = await queryable.query(
+      'SELECT COUNT(*) AS n FROM activity_visitors ' +
+        `WHERE name = ? AND day = ? AND hours & ? <> 0${range}`,
+      [name, Math.floor(hour / HOURS_A_DAY), 1 << (hour % HOURS_A_DAY), ...values],
+    )
+    visitors += Number(rows[0]?.['n'])
+  }
+  return visitors
+}
+
+/** The condition for a part of all visitors. They are hashes, so parts are equally large. */
+function visitorsWithin(from: number, to: number): Expression {
+  const edge = (place: number): Buffer => {
+    const bytes = Buffer.alloc(12)
+    bytes.writeUInt32BE(Math.floor(place * 2 ** 32))
+    return bytes
+  }
+  return [
+    (from > 0 ? ' AND visitor >= ?' : '') + (to < 1 ? ' AND visitor < ?' : ''),
+    [...(from > 0 ? [edge(from)] : []), ...(to < 1 ? [edge(to)] : [])],
+  ]
+}
+
+/** The sums of an hour, and the page views of its day. */
+async function readHour(queryable: Queryable, name: string, hour: number) {
+  const day = hour - (hour % HOURS_A_DAY)
+  const {
+    rows: [row],
+  } = await queryable.query(
+    'SELECT views, removed, (SELECT SUM(views) FROM activity_hours AS d ' +
+      'WHERE d.name = h.name AND d.hour >= ? AND d.hour < ?) AS day_views, ' +
+      '(SELECT SUM(sums_only) FROM activity_seconds AS s ' +
+      'WHERE s.name = h.name AND s.second >= ? AND s.second < ?) AS sums_only ' +
+      'FROM activity_hours AS h WHERE name = ? AND hour = ?',
+    [day, day + HOURS_A_DAY, hour * 3_600, (hour + 1) * 3_600, name, hour],
+  )
+  return (
+    row && {
+      views: Number(row['views']),
+      removed: Number(row['removed']),
+      dayViews: Number(row['day_views']),
+      sumsOnly: Number(row['sums_only']),
+    }
+  )
+}
+
+/** The pieces of an hour, in milliseconds. */
+async function piecesOf(
+  queryable: Queryable,
+  name: string,
+  hour: number,
+): Promise<[from: number, to: number][]> {
+  const [first, end] = [hour * HOUR_MS, (hour + 1) * HOUR_MS]
+  const { rows } = await queryable.query(
+    'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
+      'ORDER BY second',
+    [name, first / 1000, end / 1000],
+  )
+  const starts = [first]
+  let ofPiece = 0
+  for (const { second, views } of rows) {
+    ofPiece += Number(views)
+    if (ofPiece <= ROWS_A_PIECE) continue
+    starts.push(Number(second) * 1000)
+    ofPiece = Number(views)
+  }
+  return [...new Set(starts)].map((from, at, all) => [from, all[at + 1] ?? end])
 }

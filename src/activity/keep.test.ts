@@ -45,12 +45,12 @@ test('with keep: "sums" all figures are there, and no visit is stored', async ()
     3,
   )
   assert.equal((await activity.ledger()).committed, 3)
-  const { keep, layers, balanced, findings } = await activity.certificate(day)
+  const { keep, hours, balanced, findings } = await activity.certificate(day)
   assert.deepEqual(
-    { keep, layers, balanced, findings },
+    { keep, hours, balanced, findings },
     {
       keep: 'sums',
-      layers: null,
+      hours: null,
       balanced: true,
       findings: [],
     },

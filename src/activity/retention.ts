@@ -8,11 +8,12 @@ import {
 } from '../database/database.js'
 import { forUpdate, placeholders } from '../database/dialect.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
-import { HOURS_A_DAY, noteRemoval, openDayOf } from './books.js'
+import { table } from '../database/table.js'
+import { HOURS_A_DAY, openDayOf } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { ActivityCertificate } from './certificate.js'
 import { closeDays } from './day-closing.js'
-import { endOfSlice, sliceOf } from './sums.js'
+import { sliceOf } from './sums.js'
 import { removeValues } from './dimension-values.js'
 
 /**
@@ -29,6 +30,9 @@ const VISITORS_A_PIECE = 2_000
  * collected, and so asks for hours that are over by the database's clock.
  */
 const SLACK_DAYS = 1
+
+/** Page views of an hour whose seconds, rows and visitors have been removed. */
+const REMOVED = table('activity_hours', ['name', 'hour'], 'views', 'late', ['removed', 'add'])
 
 /** Times for which rows, values and writers are kept. */
 export interface Retention {
@@ -64,8 +68,7 @@ export async function removeOldVisits(
   const valuesFrom = Math.floor(now / HOUR_MS) - (valuesDays + SLACK_DAYS) * HOURS_A_DAY
   // A piece of each in turn, so that none waits for what another has more of.
   let removals: Removal[] = [
-    secondsRemoval(database, name, keepFrom),
-    await visitorsRemoval(database, name, keepFrom),
+    await visitsRemoval(database, name, keepFrom),
     () => removeValues(database, name, valuesFrom),
   ]
   do {
@@ -77,42 +80,57 @@ export async function removeOldVisits(
 }
 
 /**
+ * Removes seconds before `keepFrom` with their rows, and then the visitors who were last seen there
+ * and whose day is closed. So an hour of which visitors are gone has removed page views.
+ */
+async function visitsRemoval(database: Database, name: string, keepFrom: number): Promise<Removal> {
+  const openFrom = ((await openDayOf(database, name)) * DAY_MS) / 1000
+  const seconds = new SecondsRemoval(database, name, keepFrom)
+  const visitors = visitorsRemoval(database, name)
+  return async () => {
+    const areMore = await seconds.remove()
+    return (await visitors(sliceOf(Math.min(seconds.removedTo, openFrom)))) || areMore
+  }
+}
+
+/**
  * Removes seconds before `keepFrom`, oldest first, some of them whole in a transaction: their sums
  * and their rows, so that the sums always are what the rows say. Locks the sums first: they keep
  * out those who would add to these seconds meanwhile. Nobody else is in the way: READ COMMITTED
  * locks no gaps, and new rows go elsewhere.
  */
-function secondsRemoval(database: Database, name: string, keepFrom: number): Removal {
-  // Not from the first one again: the server still steps over what has just been removed.
-  let from = 0
-  const note = removalNotes(database, name)
-  return async () => {
-    const { rows } = await database.query(
+class SecondsRemoval {
+  readonly #database: Database
+  readonly #name: string
+  readonly #keepFrom: number
+  /** The first second that may have rows. */
+  removedTo = 0
+
+  constructor(database: Database, name: string, keepFrom: number) {
+    this.#database = database
+    this.#name = name
+    this.#keepFrom = keepFrom
+  }
+
+  async remove(): Promise<boolean> {
+    // Not from the first one again: the server still steps over what has just been removed.
+    const { rows } = await this.#database.query(
       'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
         'ORDER BY second LIMIT ?',
-      [name, from, keepFrom, SECONDS_A_PIECE],
+      [this.#name, this.removedTo, this.#keepFrom, SECONDS_A_PIECE],
     )
     const seconds = firstOf(rows)
-    if (seconds.length === 0 || !(await note(seconds.at(-1)!))) return false
     try {
-      await database.transaction((tx) => removeSeconds(tx, name, seconds))
+      if (seconds.length > 0) {
+        await this.#database.transaction((tx) => removeSeconds(tx, this.#name, seconds))
+      }
     } catch (error) {
       if (error instanceof DatabaseError && error.category === 'lock') return false
       throw error
     }
-    from = seconds.at(-1)! + 1
-    return seconds.length < rows.length || rows.length === SECONDS_A_PIECE
-  }
-}
-
-/** Notes the removal of rows and visitors up to a second, once for each hour. */
-function removalNotes(database: Database, name: string): (second: number) => Promise<boolean> {
-  let noted = 0
-  return async (second) => {
-    const hour = Math.floor((second * 1000) / HOUR_MS) + 1
-    if (hour > noted && !(await noteRemoval(database, name, 'rows', hour))) return false
-    noted = Math.max(noted, hour)
-    return true
+    const areMore = seconds.length < rows.length || rows.length === SECONDS_A_PIECE
+    this.removedTo = areMore ? seconds.at(-1)! + 1 : this.#keepFrom
+    return areMore
   }
 }
 
@@ -135,7 +153,7 @@ async function removeSeconds(
 ): Promise<void> {
   const place = (count: number): string => `name = ? AND second IN (${placeholders(count)})`
   const { rows } = await tx.query(
-    `SELECT second FROM activity_seconds WHERE ${place(seconds.length)} ` +
+    `SELECT second, views FROM activity_seconds WHERE ${place(seconds.length)} ` +
       `ORDER BY second${forUpdate(tx.dialect)}`,
     [name, ...seconds],
   )
@@ -144,6 +162,16 @@ async function removeSeconds(
   if (locked.length === 0) return
   for (const [first, end] of runsOf(locked)) await removeRows(tx, name, first * 1000, end * 1000)
   await tx.query(`DELETE FROM activity_seconds WHERE ${place(locked.length)}`, [name, ...locked])
+  // Last, so that a commit waits as short as possible.
+  const views = new Map<number, number>()
+  for (const row of rows) {
+    const hour = Math.floor((Number(row['second']) * 1000) / HOUR_MS)
+    views.set(hour, (views.get(hour) ?? 0) + Number(row['views']))
+  }
+  await REMOVED.upsert(
+    tx,
+    [...views].map(([hour, removed]) => [name, hour, 0, 0, removed]),
+  )
 }
 
 /**
@@ -180,25 +208,17 @@ async function removeRows(tx: Transaction, name: string, from: number, to: numbe
 }
 
 /**
- * Removes visitors last seen before `keepFrom`, by whole slices. Those of open days stay, so no
- * commit is in the way: none changes a visitor of a closed day.
+ * Removes visitors last seen before a slice, by whole slices. Those of open days stay, so no commit
+ * is in the way: none changes a visitor of a closed day.
  */
-async function visitorsRemoval(
-  database: Database,
-  name: string,
-  keepFrom: number,
-): Promise<Removal> {
-  const before = sliceOf(Math.min(keepFrom, ((await openDayOf(database, name)) * DAY_MS) / 1000))
+function visitorsRemoval(database: Database, name: string): (before: number) => Promise<boolean> {
   let from = 0
-  const note = removalNotes(database, name)
-  return async () => {
+  return async (before) => {
     const { rows } = await database.query(
       'SELECT day, visitor, last_slice FROM activity_visitors WHERE name = ? AND ' +
         'last_slice >= ? AND last_slice < ? ORDER BY last_slice LIMIT ?',
       [name, from, before, VISITORS_A_PIECE],
     )
-    const last = rows.at(-1)?.['last_slice']
-    if (last === undefined || !(await note(endOfSlice(Number(last))))) return false
     const byDay = new Map<number, SqlValue[]>()
     for (const { day, visitor } of rows) {
       const visitors = byDay.get(Number(day)) ?? []
@@ -214,7 +234,7 @@ async function visitorsRemoval(
         )
       }
     }
-    from = Number(last)
+    from = Number(rows.at(-1)?.['last_slice'] ?? from)
     return rows.length === VISITORS_A_PIECE
   }
 }

@@ -25,11 +25,6 @@ export function sliceOf(second: number): number {
   return Math.floor(second / SLICE_SECONDS)
 }
 
-/** The last second of a slice. */
-export function endOfSlice(slice: number): number {
-  return (slice + 1) * SLICE_SECONDS - 1
-}
-
 /** The dimension that every visit has. */
 export const PAGE = 'page'
 

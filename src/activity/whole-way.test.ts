@@ -19,7 +19,7 @@ import { readCertificate } from './certificate.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { packDimensions, packedPairs, unpackPair } from './packed-dimensions.js'
 import type { MeasuredPeriod } from './history.js'
-import { recountHour } from './hour-recount.js'
+import { recounted } from './recounted.fixture.js'
 import type { Period } from '../support/periods.js'
 import { activitySettings } from './options.js'
 import { removeOldVisits } from './retention.js'
@@ -350,7 +350,7 @@ async function assertCertified({ database, name, recount, now }: World): Promise
       [start, pageViews, visitors, []],
     )
     for (let hour = 0; hour < 24; hour++) {
-      const differs = await recountHour(database, name, (from + index) * 24 + hour)
+      const differs = await recounted(database, name, (from + index) * 24 + hour)
       assert.equal(differs ?? '', '', `${start}, hour ${hour}`)
     }
   }

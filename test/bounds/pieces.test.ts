@@ -1,10 +1,11 @@
 /**
  * Pieces of three change no answer: laws that hold whatever the bounds are run with those of
- * `bounds.json`. Then a few rows are many pieces. The first three are about the bounds themselves.
+ * `bounds.json`. Then a few rows are many pieces. The first four are about the bounds themselves.
  */
 import './growing.js?bounds'
 import './limits.js?bounds'
 import './listed-values.js?bounds'
+import './recounted-hours.js?bounds'
 import '../merges/merges.test.js?bounds'
 import '../orders/draining.test.js?bounds'
 import '../orders/hits.test.js?bounds'

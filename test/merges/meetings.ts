@@ -3,7 +3,6 @@
  * meet.
  */
 import { packDimensions } from '../../src/activity/packed-dimensions.js'
-import { Recounts } from '../../src/activity/recount.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Visit } from '../../src/activity/visit.js'
@@ -154,14 +153,6 @@ const updates =
     await map.close()
   }
 
-const recounts =
-  (layerSeconds: number, runs: number) =>
-  async ({ database }: Site, name: string) => {
-    const logger = new BurstLogger(SILENT, () => 0)
-    const recounts = new Recounts({ name, layerSeconds, random: () => 0, logger })
-    for (let run = 0; run < runs; run++) await recounts.run(database, NOW)
-  }
-
 export const MEETINGS: readonly Meeting[] = [
   {
     what: 'processes that flush at different times enter one grid',
@@ -253,19 +244,18 @@ export const MEETINGS: readonly Meeting[] = [
     ),
   },
   {
-    what: 'collectors recount one day, with different layers and for different times',
-    leaves: { activity_certificates: { layers_equal: '18', layers_unequal: '30' } },
-    async before(site, name) {
-      const hours = Array.from({ length: 12 }, (_, hour) =>
-        visit(NOW - (NOW % DAY_MS) + hour * HOUR_MS, 1, '/'),
-      )
-      await site.view(name, 'served', hours)
-      await site.database.query(
-        'DELETE FROM activities WHERE name = ? AND created_at % 7200000 = 0',
-        [name],
-      )
-    },
-    processes: [recounts(3_600, 6), recounts(14_400, 6), recounts(3_600, 12)],
+    what: 'collectors remove seconds of one hour',
+    leaves: { activity_hours: { removed: '6' } },
+    before: (site, name) =>
+      site.view(
+        name,
+        'served',
+        [1, 2, 2, 3, 3, 3].map((second) => visit(DAYS_AGO(1) + second * 1_000, 1, '/')),
+      ),
+    processes: [2, 4, 3].map((second) => ({ database }, name) => {
+      const now = DAYS_AGO(1) + second * 1_000
+      return removeOldVisits(database, { now, name }, { ...RETENTION, rowsMs: 0 })
+    }),
   },
   {
     what: 'collectors bring the frames of one writer, some of them twice',
@@ -330,7 +320,6 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'activity_certificates.hours': CLOSED,
   'activity_closed_values.views': CLOSED,
   'activity_hours.visitors': CLOSED,
-  'activity_certificates.unequal_second': 'Names the difference that was found last',
   'global_counter_shards.generation': LOCKED,
   'global_counter_shards.value': LOCKED,
   'sharded_counter_shards.of_shards': LOCKED,

@@ -5,8 +5,9 @@ import { watchBalance } from '../../src/activity/balance.js'
 import { readCertificate } from '../../src/activity/certificate.js'
 import { readHistory, readTop } from '../../src/activity/history.js'
 import type { Period } from '../../src/support/periods.js'
-import { recountHour } from '../../src/activity/hour-recount.js'
-import { recount, Recounts } from '../../src/activity/recount.js'
+import { recountRows } from '../../src/activity/hour-recount.js'
+import { recounted } from '../../src/activity/recounted.fixture.js'
+import { Recounts } from '../../src/activity/recount.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { readStats } from '../../src/activity/stats.js'
@@ -17,7 +18,6 @@ import { BurstLogger } from '../../src/support/logger.js'
 import { explore, type Ports } from '../simulated-world/explorer.js'
 import { assertBooks, BOUNDS, close, commit, DAY, NAME, START, visit } from './activity.js'
 
-const SECOND = START / 1000
 const NOON = START + 12 * HOUR_MS
 
 /** All figures that are read of {@link DAY}, as texts: `views,visitors`. */
@@ -91,9 +91,10 @@ test('a collector that looks at the books while visits are committed finds nothi
       writer: () => commit(writer, [visit(START, 2), visit(START + 1_000, 3)]),
       collector: async () => {
         await watchBalance(collector.database, NAME, new BurstLogger(log, () => 0))
-        const layers = await recount(collector.database, NAME, [SECOND, SECOND + 1], 1)
-        for (const { rows, views } of layers) assert.equal(rows, views)
-        assert.equal(await recountHour(collector.database, NAME, DAY * 24), '')
+        const { unequal } = await recountRows(collector.database, NAME, START, START + 2_000)
+        assert.equal(unequal, 0)
+        // What changes meanwhile is left out.
+        assert.equal((await recounted(collector.database, NAME, DAY * 24)) ?? '', '')
       },
     })
     assert.deepEqual(log.lines, [])
@@ -113,7 +114,7 @@ test('nothing is found of an hour and its day while values, rows and visitors go
         await removeOldVisits(remover.database, { now, name: NAME }, kept)
       },
       reader: async () => {
-        const found = await recountHour(reader.database, NAME, DAY * 24)
+        const found = await recounted(reader.database, NAME, DAY * 24)
         assert.equal(found ?? '', '')
         assert.deepEqual((await readCertificate(reader.database, NAME, DAY, now)).findings, [])
       },
@@ -139,25 +140,18 @@ test('a difference in the books is logged once, by one of two collectors', async
   }, BOUNDS)
 })
 
-test('a layer whose rows differ is logged once a day, by one of two collectors', async () => {
+test('an hour whose rows differ is logged once, by one of two collectors', async () => {
   await explore(async (orders) => {
     const [one, two] = [orders.actor('one'), orders.actor('two')]
     const log = keptLog()
-    await orders.alone(() => commit(one, [visit(START + DAY_MS - 600_000, 1)]))
+    await orders.alone(() => commit(one, [visit(START, 1)]))
     orders.look('DELETE FROM activities')
     const run = ({ database }: Ports) =>
-      new Recounts({
-        name: NAME,
-        // All layers of the day in one run.
-        layerSeconds: 6 * 3_600,
-        random: () => 0,
-        logger: new BurstLogger(log, () => 0),
-      }).run(database, START + DAY_MS)
-    orders.look('UPDATE activity_seconds SET second = ?', [SECOND + 18 * 3_600])
+      new Recounts({ name: NAME, logger: new BurstLogger(log, () => 0) }).run(database, NOON)
     await orders.together({ one: () => run(one), two: () => run(two) })
     assert.equal(log.lines.length, 1, log.lines.join('\n'))
-    const [found] = orders.look('SELECT layers_unequal FROM activity_certificates')
-    assert.equal(found?.['layers_unequal'], 2)
+    const [found] = orders.look('SELECT recounted FROM activity_hours')
+    assert.match(String(found?.['recounted']), /^0 rows, and sums of 1 page view, /)
   }, BOUNDS)
 })
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readCertificate } from '../../src/activity/certificate.js'
 import { readHistory, readTop } from '../../src/activity/history.js'
-import { recountHour } from '../../src/activity/hour-recount.js'
+import { recounted } from '../../src/activity/recounted.fixture.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { OTHER } from '../../src/activity/sums.js'
@@ -269,7 +269,7 @@ test('a removed value that comes meanwhile is in rows, hours and days, or in non
     assert.equal(viewsIn('activity_day_values'), views)
     const { length } = orders.look('SELECT * FROM activities WHERE page = ?', [secret])
     assert(length <= Number(views), `${length} rows of ${views} views`)
-    const found = await orders.alone(() => recountHour(remover.database, NAME, DAY * 24))
+    const found = await orders.alone(() => recounted(remover.database, NAME, DAY * 24))
     assert.equal(found, '')
     assertBooks(orders, 2)
   }, BOUNDS)

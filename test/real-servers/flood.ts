@@ -7,7 +7,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
-import { recount } from '../../src/activity/recount.js'
+import { recountRows } from '../../src/activity/hour-recount.js'
 import type { Database } from '../../src/database/database.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { type Activity, createActivity } from '../../src/index.js'
@@ -147,10 +147,10 @@ async function assertFigures(sql: Database, name: string, recorded: Recorded): P
       'WHERE name = ?',
     [name],
   )
-  const first = Number(seconds[0]!['first_second'])
-  const length = Number(seconds[0]!['last_second']) - first + 1
-  const [layer] = await recount(sql, name, [first], length)
-  assert.deepEqual([layer!.rows, layer!.views], [recorded.all, recorded.all])
+  const from = 1000 * Number(seconds[0]!['first_second'])
+  const to = 1000 * (Number(seconds[0]!['last_second']) + 1)
+  const { rows, views, unequal } = await recountRows(sql, name, from, to)
+  assert.deepEqual([rows, views, unequal], [recorded.all, recorded.all, 0])
   const { rows: hours } = await sql.query(
     'SELECT h.hour, h.views, (SELECT SUM(views) FROM activity_hour_values AS v WHERE ' +
       "v.name = h.name AND v.dimension = 'page' AND v.hour = h.hour) AS listed " +

@@ -37,7 +37,6 @@ CREATE TABLE IF NOT EXISTS activity_books (
   difference BIGINT NOT NULL DEFAULT 0,
   settled BIGINT NOT NULL DEFAULT 0,
   first_day BIGINT NULL,
-  rows_from BIGINT NOT NULL DEFAULT 0,
   values_from BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 );
@@ -48,6 +47,7 @@ CREATE TABLE IF NOT EXISTS activity_hours (
   views BIGINT NOT NULL,
   late BIGINT NOT NULL,
   visitors BIGINT NULL,
+  removed BIGINT NOT NULL DEFAULT 0,
   recounted VARCHAR(255) COLLATE "C" NULL,
   count_after BIGINT NOT NULL DEFAULT 19999,
   PRIMARY KEY (name, hour)
@@ -65,9 +65,6 @@ CREATE TABLE IF NOT EXISTS activity_days (
 CREATE TABLE IF NOT EXISTS activity_certificates (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   day BIGINT NOT NULL,
-  layers_equal BIGINT NOT NULL DEFAULT 0,
-  layers_unequal BIGINT NOT NULL DEFAULT 0,
-  unequal_second BIGINT NULL,
   views BIGINT NULL,
   late BIGINT NULL,
   visitors BIGINT NULL,

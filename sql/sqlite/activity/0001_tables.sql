@@ -39,7 +39,7 @@ CREATE INDEX IF NOT EXISTS activity_visitors_last_slice ON activity_visitors (na
 -- The books balance if the views of all hours, and uncounted, are the rows that the ledger has committed. uncounted: rows
 -- that it had before the first visit. difference: how many more it had than that when a collector last looked. settled:
 -- rows that it had before the first visit, and for the closed days. first_day: the oldest closed day with a visit.
--- rows_from, values_from: the first hour whose rows, seconds and visitors, or values, have not been removed by age.
+-- values_from: the first hour whose values have not been removed by age.
 CREATE TABLE IF NOT EXISTS activity_books (
   name TEXT NOT NULL,
   open_day INTEGER NOT NULL,
@@ -49,21 +49,22 @@ CREATE TABLE IF NOT EXISTS activity_books (
   difference INTEGER NOT NULL DEFAULT 0,
   settled INTEGER NOT NULL DEFAULT 0,
   first_day INTEGER NULL,
-  rows_from INTEGER NOT NULL DEFAULT 0,
   values_from INTEGER NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 ) WITHOUT ROWID;
 
 -- Totals that stay. Hours and days are counted from 1970. late: views of older, closed days among them. The visitors of an
--- hour are NULL until its day is closed; days are entered when they close. recounted: what the last recount of the hour's
--- rows has found to differ; empty: nothing; NULL: there was none. count_after: a commit that brings the views of an hour above
--- it counts the hour's values, of which a view adds one at most to each dimension.
+-- hour are NULL until its day is closed; days are entered when they close. removed: views whose seconds and rows have been
+-- removed by age. recounted: what the last recount of the hour's rows has found to differ; empty: nothing; NULL: there was
+-- none. count_after: a commit that brings the views of an hour above it counts the hour's values, of which a view adds one
+-- at most to each dimension.
 CREATE TABLE IF NOT EXISTS activity_hours (
   name TEXT NOT NULL,
   hour INTEGER NOT NULL,
   views INTEGER NOT NULL,
   late INTEGER NOT NULL,
   visitors INTEGER NULL,
+  removed INTEGER NOT NULL DEFAULT 0,
   recounted TEXT NULL,
   count_after INTEGER NOT NULL DEFAULT 19999,
   PRIMARY KEY (name, hour)
@@ -78,16 +79,11 @@ CREATE TABLE IF NOT EXISTS activity_days (
   PRIMARY KEY (name, day)
 ) WITHOUT ROWID;
 
--- What else is certified of a day. Layers of which collectors have compared the rows with activity_seconds: how often they
--- were equal, how often not, and when the last such layer began (a second since 1970). The others are NULL until the day is
--- closed. Each closed day from the first one with visits on has what it was then: its figures, and those of its hours as
--- JSON. One with views also has the views of all days, uncounted as in activity_books, and all rows of the ledger.
+-- What each closed day was when it closed, from the first one with visits on: its figures, and those of its hours as JSON.
+-- One with views also has the views of all days, uncounted as in activity_books, and all rows of the ledger.
 CREATE TABLE IF NOT EXISTS activity_certificates (
   name TEXT NOT NULL,
   day INTEGER NOT NULL,
-  layers_equal INTEGER NOT NULL DEFAULT 0,
-  layers_unequal INTEGER NOT NULL DEFAULT 0,
-  unequal_second INTEGER NULL,
   views INTEGER NULL,
   late INTEGER NULL,
   visitors INTEGER NULL,

@@ -1,13 +1,13 @@
-/** Checks of activities: their certificates, and the rows of sampled layers. */
+/** Checks of activities: their certificates, and the rows of sampled seconds. */
 import { readCertificate } from '../../activity/certificate.js'
-import { recount } from '../../activity/recount.js'
+import { recountRows } from '../../activity/hour-recount.js'
 import type { Database } from '../../database/database.js'
 import { DAY_MS } from '../../support/clock.js'
 import { type Finding, findingsOf } from './finding.js'
 
-/** Layers that are recounted, of so many seconds each, out of the time that rows are kept. */
-const LAYERS = 100
-const LAYER_SECONDS = 3
+/** Samples that are recounted, of so many seconds each, out of the time that rows are kept. */
+const SAMPLES = 20
+const SAMPLE_SECONDS = 10
 
 /** Number of days: today, yesterday, and the day before, which has closed. */
 const DAYS = 3
@@ -22,7 +22,7 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
     for (const finding of await findingsOfDays(database, name)) {
       findings.push(error(`"${name}": ${finding}`, 'docs/certificates.md says how to repair it'))
     }
-    for (const finding of await findingsOfLayers(database, name)) {
+    for (const finding of await findingsOfRows(database, name)) {
       findings.push(
         error(
           `"${name}": ${finding}`,
@@ -32,7 +32,7 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
     }
   }
   if (findings.length > 0 || names.length === 0) return findings
-  return [ok(`the books of ${names.join(', ')} balance, and sampled layers have their rows`)]
+  return [ok(`the books of ${names.join(', ')} balance, and sampled seconds have their rows`)]
 }
 
 /** Returns the findings of the certificates of the last days. */
@@ -47,22 +47,23 @@ async function findingsOfDays(database: Database, name: string): Promise<string[
   return found
 }
 
-async function findingsOfLayers(database: Database, name: string): Promise<string[]> {
+/** Returns the first difference. */
+async function findingsOfRows(database: Database, name: string): Promise<string[]> {
   const { rows } = await database.query(
     'SELECT MIN(second) AS oldest, MAX(second) AS newest FROM activity_seconds WHERE name = ?',
     [name],
   )
   const [oldest, newest] = [Number(rows[0]?.['oldest'] ?? 0), Number(rows[0]?.['newest'] ?? 0)]
-  const seconds = Array.from(
-    { length: LAYERS },
-    () => oldest + Math.floor(Math.random() * (newest - oldest + 1)),
-  )
-  const layers = await recount(database, name, seconds, LAYER_SECONDS)
-  return layers
-    .filter(({ rows, views }) => rows !== views)
-    .slice(0, 1)
-    .map(({ second, rows, views }) => {
-      const time = new Date(second * 1000).toISOString()
-      return `${rows} rows are there of ${LAYER_SECONDS} s from ${time} on, and sums of ${views}`
-    })
+  for (let sample = 0; sample < SAMPLES; sample++) {
+    const from = 1000 * (oldest + Math.floor(Math.random() * (newest - oldest + 1)))
+    const found = await recountRows(database, name, from, from + 1000 * SAMPLE_SECONDS)
+    if (found.unequal > 0) {
+      const time = new Date(from).toISOString()
+      return [
+        `${found.rows} rows are there of ${SAMPLE_SECONDS} s from ${time} on, and sums of ` +
+          String(found.views),
+      ]
+    }
+  }
+  return []
 }

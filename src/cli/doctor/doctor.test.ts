@@ -403,7 +403,7 @@ test('as text a finding is a paragraph of 80 columns with what to do', async () 
   assert.match(text, /\nwarning {2}visitors {6}100 % of .*\n {23}visitor\n {23}→ if a proxy/)
 })
 
-test('books that do not balance are found, and layers whose rows were changed', async () => {
+test('books that do not balance are found, and seconds whose rows were changed', async () => {
   const { url, database } = await site()
   const healthy = await run({ database: url })
   assert.match(healthy.of('books').join('\n'), /^ok: the books of activity balance/)
@@ -415,5 +415,5 @@ test('books that do not balance are found, and layers whose rows were changed', 
     of('books')[0]!,
     /^error: "activity": \d{4}-\d\d-\d\d: the hours have 4 page views, and the ledger/,
   )
-  assert.match(of('books').at(-1)!, /^error: "activity": 0 rows are there of 3 s from /)
+  assert.match(of('books').at(-1)!, /^error: "activity": 0 rows are there of 10 s from /)
 })
