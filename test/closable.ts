@@ -145,6 +145,7 @@ export const OTHERS = [
   'deviceClass',
   'joinMetrics',
   'jsonCodec',
+  'lenientPath',
   'referrerHost',
 ]
 
