@@ -377,7 +377,7 @@ export class Truth {
       Math.floor((EPOCH + this.#world.now - 2 * collectEveryMs) / layerMs) - drainAfterLayers
     const risenAhead = layer <= grid.watermark
     if (
-      layer <= this.watermarks.passed(grid) ||
+      this.watermarks.hasPassed(grid, layer) ||
       layer > newest ||
       (risenAhead && !this.#drainsBelowWatermark)
     ) {

@@ -24,11 +24,8 @@ export class Watermarks {
   readonly #known = new Map<string, GridRow>()
   /** When they have come to their values, in milliseconds of the world. */
   readonly #movedAt = new Map<string, number>()
-  /**
-   * Newest layer that was really old enough, of each grid whose watermark has risen by a clock that
-   * was ahead.
-   */
-  readonly #risenFrom = new Map<string, number>()
+  /** Layers above `from`, up to `to`, that each watermark has passed by a clock that was ahead. */
+  readonly #risenAhead = new Map<string, { readonly from: number; readonly to: number }>()
 
   constructor(world: World, scenario: Scenario) {
     this.#world = world
@@ -37,13 +34,14 @@ export class Watermarks {
 
   copyFrom(other: Watermarks): void {
     for (const [id, grid] of other.#known) this.#known.set(id, grid)
-    for (const [id, layer] of other.#risenFrom) this.#risenFrom.set(id, layer)
+    for (const [id, layers] of other.#risenAhead) this.#risenAhead.set(id, layers)
     for (const [id, at] of other.#movedAt) this.#movedAt.set(id, at)
   }
 
-  /** Returns the layer up to which nothing needs to be drained any more. */
-  passed({ id, watermark }: GridRow): number {
-    return Math.min(watermark, this.#risenFrom.get(id) ?? Infinity)
+  /** Tells whether a layer was old enough when the watermark passed it: it is drained no more. */
+  hasPassed({ id, watermark }: GridRow, layer: number): boolean {
+    const ahead = this.#risenAhead.get(id)
+    return layer <= watermark && !(ahead && layer > ahead.from && layer <= ahead.to)
   }
 
   entered(grids: readonly GridRow[]): void {
@@ -96,9 +94,11 @@ export class Watermarks {
     )
     world.check(to <= newest, () => `the watermark rises to ${to}, which is not old enough`)
     const really = Math.floor((EPOCH + world.now) / (layerSeconds * 1000)) - drainAfterLayers
-    const right = Math.min(before, this.#risenFrom.get(id) ?? Infinity)
-    if (to > really) this.#risenFrom.set(id, Math.min(right, Math.max(before, really)))
-    else if (isFall) this.#risenFrom.delete(id)
+    const right = Math.min(before, this.#risenAhead.get(id)?.from ?? Infinity)
+    if (to > really) {
+      const from = Math.min(right, Math.max(before, really))
+      this.#risenAhead.set(id, { from, to: Math.max(to, this.#risenAhead.get(id)?.to ?? to) })
+    } else if (isFall) this.#risenAhead.delete(id)
     const oldest = (isFall ? really : newest) - Math.floor(cellTtlSeconds / layerSeconds)
     for (let layer = Math.max((isFall ? right : before) + 1, oldest); layer <= to; layer++) {
       for (let column = 0; column < width; column++) {
