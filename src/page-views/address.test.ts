@@ -55,6 +55,15 @@ test('without any address the log says so', () => {
   assert.match(log.lines.join('\n'), /a request has no IP address/)
 })
 
+test('what is no address is no visitor, and the log says so once, without it', () => {
+  const { log, of } = addresses()
+  for (let i = 0; i < 3; i++) assert.equal(of({ ip: 'unknown' }), undefined)
+  assert.equal(of({ ip: '192.0.2.1:50001' }), '192.0.2.1')
+  assert.equal(log.lines.length, 1)
+  assert.match(log.lines[0]!, /the address of a request \(req\.ip\) is no IP address/)
+  assert.doesNotMatch(log.lines[0]!, /unknown/)
+})
+
 test('req.ip is read once, because Express computes it', () => {
   const { of } = addresses()
   let read = 0
