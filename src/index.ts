@@ -15,15 +15,11 @@ export { deviceClass } from './activity/dimensions/device-class.js'
 export type { Dimension } from './activity/dimensions/dimensions.js'
 export { referrerHost, type ReferrerHostOptions } from './activity/dimensions/referrer-host.js'
 export { lenientPath } from './activity/lenient-path.js'
-export type { ActivityPeriod, OtherViews } from './activity/history-beside.js'
-export type { ValueViews } from './activity/top-beside.js'
 export type { Moment, Period } from './support/periods.js'
-export type { LiveActivity, LiveActivityLayer, LivePage } from './activity/live.js'
 export type { ActivityOptions } from './activity/options.js'
 export type { HistoryQuery, TopQuery, ValueHistoryQuery } from './activity/ranges.js'
 export type { ActivityRouterOptions } from './activity/router.js'
 export type { ActivityStats } from './activity/stats.js'
-export type { ValuePeriod } from './activity/value-history.js'
 export { type Cache, CacheError, type CacheErrorCode } from './cache/cache.js'
 export { memcached, type MemcachedOptions } from './cache/memcached/memcached.js'
 export { memory, type MemoryOptions } from './cache/memory.js'
@@ -42,6 +38,15 @@ export {
 } from './database/database.js'
 export type { Authorize, DashboardOptions } from './dashboard/options.js'
 export type { DashboardHits } from './dashboard/source.js'
+export type {
+  ActivityPeriod,
+  LiveActivity,
+  LiveActivityLayer,
+  LivePage,
+  OtherViews,
+  ValuePeriod,
+  ValueViews,
+} from './dashboard/site-figures.js'
 export { type DatabaseHost, mysql, type MysqlOptions } from './database/mysql/mysql.js'
 export { postgres, type PostgresOptions } from './database/postgres/postgres.js'
 export { sqlite } from './database/sqlite/sqlite.js'

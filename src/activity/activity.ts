@@ -1,15 +1,17 @@
 import type { IncomingMessage } from 'node:http'
 import type { DashboardOptions } from '../dashboard/options.js'
+import type {
+  ActivityPeriod,
+  LiveActivity,
+  ValuePeriod,
+  ValueViews,
+} from '../dashboard/site-figures.js'
 import type { Handler } from '../page-views/handler.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { ActivityCertificate } from './certificate.js'
-import type { ActivityPeriod } from './history-beside.js'
-import type { ValueViews } from './top-beside.js'
-import type { LiveActivity } from './live.js'
 import type { HistoryQuery, TopQuery, ValueHistoryQuery } from './ranges.js'
 import type { ActivityRouterOptions } from './router.js'
 import type { ActivityStats } from './stats.js'
-import type { ValuePeriod } from './value-history.js'
 
 /** A visit that `record` takes. */
 export interface RecordedVisit {

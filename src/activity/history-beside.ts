@@ -7,21 +7,8 @@ import { placeholders } from '../database/dialect.js'
 import { measureName, otherMeasure } from '../page-views/measures.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import { HOURS_A_DAY } from './books.js'
-import { type MeasuredPeriod, readHistory } from './history.js'
-
-/** Views of the measure that the figures are not of, where it has ever had any. */
-export interface OtherViews {
-  /** Page views that browsers have reported. Only with `count: 'served'`. */
-  readonly seen?: number
-  /** Pages that the server sent to people. Only with `count: 'seen'`. */
-  readonly served?: number
-}
-
-/** Figures of one hour or day (UTC). */
-export interface ActivityPeriod extends MeasuredPeriod, OtherViews {
-  /** Pages that were sent to bots. They are in no other figure. */
-  readonly bots: number
-}
+import type { ActivityPeriod } from '../dashboard/site-figures.js'
+import { readHistory } from './history.js'
 
 /** The site whose figures are read, and the measure that they are of. */
 export interface Site {

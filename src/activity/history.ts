@@ -6,26 +6,9 @@ import { placeholders } from '../database/dialect.js'
 import { HOURS_A_DAY, OPEN_DAY } from './books.js'
 import { NO_VALUE } from './dimension-values.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
+import type { MeasuredPeriod, MeasuredValue } from '../dashboard/site-figures.js'
 import { visitorsByHour } from './day-closing.js'
 import { OTHER } from './sums.js'
-
-/** Figures of one measure in one hour or day (UTC). */
-export interface MeasuredPeriod {
-  /** Start of the hour or day, in ISO 8601. */
-  readonly start: string
-  /** Page views of the period. */
-  readonly pageViews: number
-  /** Different visitors of the period. A visitor of two days is two visitors. */
-  readonly visitors: number
-}
-
-/** The views of one value of a dimension, of one measure. */
-export interface MeasuredValue {
-  /** `null`: visits without a value. `(other)`: the values that are not listed one by one. */
-  readonly value: string | null
-  /** Page views with this value. */
-  readonly pageViews: number
-}
 
 /** Numbers of visitors of each open day, by the hours in which they came. */
 const OPEN_VISITORS =

@@ -1,40 +1,8 @@
 import { shared } from '../support/shared.js'
-import type { LiveCell } from '../wide-cache/live.js'
+import type { LiveActivity } from '../dashboard/site-figures.js'
 import type { Engine } from '../wide-cache/engine.js'
 import type { ActivityStats } from './stats.js'
 import type { Visit } from './visit.js'
-
-/** One layer of the grid, as it lies in the cache. */
-export interface LiveActivityLayer {
-  /** Start of the layer, in ISO 8601. */
-  readonly start: string
-  /** Page views in its cells. */
-  readonly pageViews: number
-  /** Contents of each cell, by columns. */
-  readonly cells: readonly LiveCell[]
-}
-
-/** One page of the newest layers. */
-export interface LivePage {
-  /** The page, as it is stored. */
-  readonly page: string
-  /** Its views in these layers. */
-  readonly pageViews: number
-}
-
-/** Visits that are in the cache and not in the figures yet. They may still change. */
-export interface LiveActivity {
-  /** The figures are complete up to this moment; the layers come after it. In ISO 8601. */
-  readonly asOf: string
-  /** Seconds that each layer lasts. */
-  readonly layerSeconds: number
-  /** Oldest first, at most 20. A visit is in one within a second. */
-  readonly layers: readonly LiveActivityLayer[]
-  /** The pages with the most views in these layers, at most 20. */
-  readonly pages: readonly LivePage[]
-  /** There was more than 1 MiB to read, so that only some columns were: counts are of those. */
-  readonly sampled: boolean
-}
 
 /** Time for which one answer is shared. */
 const SHARED_MS = 1_000

@@ -3,6 +3,12 @@ import { hash } from 'node:crypto'
 import { types } from 'node:util'
 import type { DashboardOptions } from '../dashboard/options.js'
 import { dashboardRouter } from '../dashboard/router.js'
+import type {
+  ActivityPeriod,
+  LiveActivity,
+  ValuePeriod,
+  ValueViews,
+} from '../dashboard/site-figures.js'
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest } from '../page-views/handler.js'
@@ -18,9 +24,9 @@ import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { activityRows } from './engine-settings.js'
 import { readHourlyViews } from './history.js'
-import { type ActivityPeriod, readActivityHistory } from './history-beside.js'
-import { readActivityTop, type ValueViews } from './top-beside.js'
-import { type LiveActivity, liveView, readLive } from './live.js'
+import { readActivityHistory } from './history-beside.js'
+import { readActivityTop } from './top-beside.js'
+import { liveView, readLive } from './live.js'
 import { type RequestViews, requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings } from './options.js'
 import { pageOf } from './page.js'
@@ -39,7 +45,7 @@ import {
 import { activityRouter, type ActivityRouterOptions } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
 import { PAGE } from './sums.js'
-import { readValueHistory, type ValuePeriod } from './value-history.js'
+import { readValueHistory } from './value-history.js'
 import { MAX_TIME, type Visit } from './visit.js'
 
 /** Characters of a day such as `2026-05-17`. */

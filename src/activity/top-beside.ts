@@ -1,15 +1,10 @@
 import type { Queryable } from '../database/database.js'
 import { measureName, otherMeasure } from '../page-views/measures.js'
 import type { PeriodRange } from '../support/periods.js'
-import { type MeasuredValue, readTop, readValues } from './history.js'
-import type { OtherViews, Site } from './history-beside.js'
+import type { ValueViews } from '../dashboard/site-figures.js'
+import { readTop, readValues } from './history.js'
+import type { Site } from './history-beside.js'
 import { OTHER } from './sums.js'
-
-/**
- * The views of one value of a dimension. Those of the other measure are not known where they may be
- * among its `(other)`.
- */
-export interface ValueViews extends MeasuredValue, OtherViews {}
 
 /** The values of a dimension with the most views, each with its views of the other measure. */
 export async function readActivityTop(

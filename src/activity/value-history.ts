@@ -6,18 +6,8 @@ import type { Queryable } from '../database/database.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import { HOURS_A_DAY, OPEN_DAY } from './books.js'
 import { NO_VALUE } from './dimension-values.js'
+import type { ValuePeriod } from '../dashboard/site-figures.js'
 import { storedValue } from './sums.js'
-
-/** Page views with one value of a dimension in one hour or day (UTC). */
-export interface ValuePeriod {
-  /** Start of the hour or day, in ISO 8601. */
-  readonly start: string
-  /**
-   * Page views with the value. `null` where they are not known: the value is among `(other)`, or
-   * the hour is older than `historyDays`.
-   */
-  readonly pageViews: number | null
-}
 
 /** The views of the value in each period of `range`, without gaps. */
 export async function readValueHistory(

@@ -2,7 +2,8 @@
 import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
-import type { DashboardSource, Dated, Range, Ranked, Sums } from './source.js'
+import type { ActivityPeriod, ValueViews } from './site-figures.js'
+import type { DashboardSource, Dated, Range } from './source.js'
 import { before, type Span } from './span.js'
 
 /** Reads figures; `null` where there are none. */
@@ -10,11 +11,11 @@ export type Read = <T>(what: string, work: () => Promise<T>) => Promise<T | null
 
 export interface SpanFigures {
   readonly span: Span
-  readonly sums: Dated<readonly Sums[]> | null
+  readonly sums: Dated<readonly ActivityPeriod[]> | null
   /** The same for the period before. */
-  readonly before: readonly Sums[] | null
+  readonly before: readonly ActivityPeriod[] | null
   /** By UTC day, where `sums` are by hour: visitors of hours cannot be added up. */
-  readonly days: readonly Sums[] | null
+  readonly days: readonly ActivityPeriod[] | null
 }
 
 export interface List {
@@ -22,7 +23,7 @@ export interface List {
   readonly top: Dated<readonly Listed[]> | null
 }
 
-export interface Listed extends Ranked, Compared {}
+export interface Listed extends ValueViews, Compared {}
 
 export const OTHER = '(other)'
 /** Of `referrerHost()`: visits from the site's own pages. */
@@ -91,7 +92,7 @@ export async function list(
   return { dimension, top: upTo(span.to, { ...top, figures: [...named.slice(0, n), ...others] }) }
 }
 
-function viewsIn(top: Dated<readonly Ranked[]> | null): Counts<string | null> | null {
+function viewsIn(top: Dated<readonly ValueViews[]> | null): Counts<string | null> | null {
   const listed = new Map(top?.figures.map(({ value, pageViews }) => [value, pageViews]))
   return top && { listed, isWhole: !listed.has(OTHER) && listed.size < MAX_VALUES }
 }

@@ -1,5 +1,6 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
-import type { DashboardHits, DashboardSource, Dated, Live, Range, ValueRange } from './source.js'
+import type { LiveActivity } from './site-figures.js'
+import type { DashboardHits, DashboardSource, Dated, Range, ValueRange } from './source.js'
 import type { Period } from '../support/periods.js'
 
 const HOUR_MS = 3_600_000
@@ -69,7 +70,7 @@ export class InventedSource implements DashboardSource {
     return this.#dated({ windowSeconds: 600, pageViews: 1_345 + this.come, visitors: 212, today })
   }
 
-  async live(_asOf: string): Promise<Live> {
+  async live(_asOf: string): Promise<LiveActivity> {
     this.#ask('live')
     const first = this.#asOf() / LAYER_MS
     const watermark = first + DRAINED

@@ -3,9 +3,9 @@ import { describe, test } from 'node:test'
 import type { Response } from 'express'
 import request from 'supertest'
 import { eventually } from '../support/eventually.fixture.js'
-import { expresses, raw, serving } from '../support/http.fixture.js'
+import { expresses, serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
-import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
+import { ManualClock } from '../support/manual-clock.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { HOSTILE, InventedSource, inventedHits } from './invented-source.fixture.js'
 import type { DashboardOptions } from './options.js'
@@ -189,7 +189,7 @@ for (const [name, express] of expresses) {
         }
       }
       assert.equal(log.lines.length, 4)
-      for (const [i, what] of ['overview', 'history', 'top', 'csv'].entries()) {
+      for (const [i, what] of ['overview', 'history', 'top', 'shown'].entries()) {
         assert.match(log.lines[i]!, new RegExp(`no figures for "${what}" at the moment: connect E`))
       }
     })
@@ -465,7 +465,7 @@ for (const [name, express] of expresses) {
       assert.deepEqual(source.asked, [])
     })
 
-    test('the history is a CSV file, read in pieces', async () => {
+    test('the history is a CSV file', async () => {
       const { get, source } = site()
       const { text, headers } = await get('/history.csv?by=hour&from=2026-09-01&to=2026-11-01')
         .expect(200)
@@ -482,7 +482,7 @@ for (const [name, express] of expresses) {
       assert.match(lines.at(-2)!, /^2026-10-31T23:00:00.000Z,\d+,\d+,\d+,\d+$/)
       assert.equal(lines.length, 1 + 61 * 24 + 1)
       assert.equal(new Set(lines).size, lines.length)
-      assert.equal(source.asked.length, 2)
+      assert.equal(source.asked.length, 1)
       const { text: days } = await get('/history.csv?from=2024-01-01&to=2026-01-01').expect(200)
       assert.equal(days.split('\r\n').length, 1 + 731 + 1)
     })
@@ -572,50 +572,9 @@ for (const [name, express] of expresses) {
       assert.equal(items.length, 100)
       assert.deepEqual(items[1], { item: 'item-1', hits: 10, over: 10, before: 10 })
       assert.deepEqual(items[2], { item: 'item-2', hits: 10, over: 10, before: 0 })
-    })
-
-    test('a source that fails in the middle cuts the file off', async () => {
-      const { app, source, log } = site()
-      const history = source.history.bind(source)
-      let pieces = 0
-      source.history = (range) => {
-        if (++pieces > 1) throw new Error('gone away')
-        return history(range)
-      }
-      await serving(app, async (port) => {
-        const answer = await fetch(
-          `http://127.0.0.1:${port}/admin/activity/history.csv?by=hour&from=2026-01-01`,
-        )
-        assert.equal(answer.status, 200)
-        await assert.rejects(answer.text())
-      })
-      assert.match(log.lines.join('\n'), /a download from the dashboard was cut off: gone away/)
-    })
-
-    test('a reader who hangs up ends the download, without a word', async () => {
-      const { app, source, log } = site()
-      const outer = express()
-      let closed = (): void => {}
-      const ended = new Promise<void>((resolve) => (closed = resolve))
-      const history = source.history.bind(source)
-      let pieces = 0
-      source.history = async (range) => {
-        if (++pieces > 1) await ended
-        return history(range)
-      }
-      outer.use((_req: unknown, res: Response, next: () => void) => {
-        res.once('close', closed)
-        next()
-      })
-      outer.use(app)
-      await serving(outer, async (port) => {
-        const path = '/admin/activity/history.csv?by=hour&from=2026-01-01'
-        await raw(port, `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`, (text) => text.length > 1_000)
-      })
-      await ended
-      for (let i = 0; i < 10; i++) await flushPromises()
-      assert.equal(pieces, 2)
-      assert.deepEqual(log.lines, [])
+      const shown = await get('/shown.json?hits=many&range=yesterday&n=1').expect(200)
+      assert.equal(shown.body.figures[0].share, null)
+      assert.equal(shown.body.span.by, 'hour')
     })
 
     test('HEAD asks nothing for files; what is no path or method of its own fails', async () => {

@@ -12,27 +12,20 @@ import type { Handler, Received } from '../page-views/handler.js'
 import { type Route, router } from '../page-views/router.js'
 import { asset, pageOf, type Sees, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
-import { historyDownload, subjectDownload, topDownload } from './downloads.js'
-import { list, spanFigures, upTo } from './figures.js'
+import { list, spanFigures } from './figures.js'
 import { setHeaders } from './headers.js'
 import { hitsList } from './hits.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
-import {
-  countOf,
-  dimensionOf,
-  historyQuery,
-  QueryError,
-  SUBJECT_PARAMETERS,
-  topQuery,
-} from './query.js'
+import { countOf, dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
+import { csvOf, fileName, historyTable, shownTable, topTable } from './rows.js'
 import { spanQuery } from './span.js'
-import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
+import { subjectFigures, subjectOf } from './subject.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { shared } from '../support/shared.js'
 import { answerWithin } from '../support/within.js'
-import { shownDownload, shownOf } from './shown.js'
-import { redirected, refuse, sendDownload, sendFigures, sendPanel } from './sending.js'
-import type { DashboardSource, Dated, Live } from './source.js'
+import { redirected, refuse, sendFigures, sendFile, sendPanel } from './sending.js'
+import type { LiveActivity } from './site-figures.js'
+import type { DashboardSource } from './source.js'
 
 /** Longest wait for an answer of the source. Without one, the panel has no figures this time. */
 const TIMEOUT_MS = 10_000
@@ -171,50 +164,28 @@ export function dashboardRouter(
     if (!subject) throw new QueryError('value', null, 'a value, with "dimension" or "hits"')
     sendPanel(res, await subjectFigures(source, subject, span, at, figures))
   })
-  routes.set('/history.json', async (req, res, sees) => {
-    const { query, range } = historyQuery(req.url ?? '/', clock.now())
-    const subject = subjectOf(query, sees === 'totals' ? [] : source.dimensions, settings.hits)
-    const work = (): Promise<Dated<unknown>> =>
-      subject ? subjectHistory(source, subject, range, clock.now()) : source.history(range)
-    const read = await figures('history', work)
-    sendFigures(res, read && upTo(range.to, read))
-  })
-  routes.set('/top.json', async (req, res) => {
-    const { dimension, ...range } = topQuery(req.url ?? '/', clock.now(), source.dimensions)
-    const read = await figures('top', () => source.top(dimension, range))
-    sendFigures(res, read && upTo(range.to, read))
-  })
-  const shown = ({ url = '/' }: Received, sees: Sees) => {
-    const dimensions = sees === 'totals' ? [] : source.dimensions
-    return shownOf(source, dimensions, settings.hits, url, clock.now())
+  for (const [what, tableOf] of Object.entries({
+    history: historyTable,
+    top: topTable,
+    shown: shownTable,
+  })) {
+    const asked = ({ url = '/' }: Received, sees: Sees) => {
+      const dimensions = sees === 'totals' ? [] : source.dimensions
+      return tableOf({ source, dimensions, hits: settings.hits }, url, clock.now())
+    }
+    routes.set(`/${what}.json`, async (req, res, sees) => {
+      const { span, read } = asked(req, sees)
+      const rows = await figures(what, read)
+      sendFigures(res, rows && { ...(span && { span }), ...rows })
+    })
+    routes.set(`/${what}.csv`, async (req, res, sees) => {
+      const table = asked(req, sees)
+      const name = fileName(source.name, table)
+      if (req.method === 'HEAD') return sendFile(res, name, '')
+      const rows = await figures(what, table.read)
+      sendFile(res, name, rows && csvOf(table, rows.figures))
+    })
   }
-  routes.set('/shown.json', async (req, res, sees) => {
-    const { span, read } = shown(req, sees)
-    const rows = await figures('shown', read)
-    sendFigures(res, rows && { span, ...rows })
-  })
-  routes.set('/shown.csv', (req, res, sees) =>
-    sendDownload(req, res, shownDownload(source.name, shown(req, sees)), figures, logger),
-  )
-  routes.set('/history.csv', (req, res, sees) => {
-    const { query, range } = historyQuery(req.url ?? '/', clock.now())
-    const subject = subjectOf(query, sees === 'totals' ? [] : source.dimensions, settings.hits)
-    const download = subject
-      ? subjectDownload(source.name, range, () =>
-          subjectHistory(source, subject, range, clock.now()),
-        )
-      : historyDownload(source, range)
-    return sendDownload(req, res, download, figures, logger)
-  })
-  routes.set('/top.csv', (req, res) =>
-    sendDownload(
-      req,
-      res,
-      topDownload(source, topQuery(req.url ?? '/', clock.now(), source.dimensions)),
-      figures,
-      logger,
-    ),
-  )
 
   async function answer(path: string, panel: Panel, req: Received, res: ServerResponse) {
     // Typed as Express's for the site's own function.
@@ -246,7 +217,7 @@ export function dashboardRouter(
 }
 
 /** The tail without the cells, which only the operation shows. */
-function withoutCells({ layers, ...live }: Live) {
+function withoutCells({ layers, ...live }: LiveActivity) {
   return { ...live, layers: layers.map(({ start, pageViews }) => ({ start, pageViews })) }
 }
 

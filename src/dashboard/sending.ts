@@ -1,9 +1,5 @@
 /** Sends the answers of the dashboard. */
-import { Readable } from 'node:stream'
-import { pipeline } from 'node:stream/promises'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import { messageOf } from '../support/errors.js'
-import type { BurstLogger } from '../support/logger.js'
+import type { ServerResponse } from 'node:http'
 import {
   JSON_TYPE,
   sendJson,
@@ -14,37 +10,17 @@ import {
   tagged,
 } from '../page-views/answers.js'
 import { type Received, targetOf } from '../page-views/handler.js'
-import type { Download } from './downloads.js'
-import type { Read } from './figures.js'
 import { setHeaders } from './headers.js'
 
-/** Streams a file. The first piece decides between 200 and 503; a later failure cuts it off. */
-export async function sendDownload(
-  req: IncomingMessage,
-  res: ServerResponse,
-  download: Download,
-  read: Read,
-  logger: BurstLogger,
-): Promise<void> {
-  const { fileName, text } = download
-  const first = req.method === 'HEAD' ? { value: undefined } : await read('csv', () => text.next())
-  if (!first) return sendFigures(res, null)
+/** Sends a CSV file; `null`: there is none at the moment. */
+export function sendFile(res: ServerResponse, fileName: string, text: string | null): void {
+  if (text === null) return sendFigures(res, null)
   if (res.headersSent) return
   setHeaders(res, 'no-store')
   res.setHeader('Content-Disposition', `attachment; filename="${fileName}"`)
   res.setHeader('Content-Type', 'text/csv; charset=utf-8')
   res.statusCode = 200
-  if (first.value === undefined) return void res.end()
-  try {
-    await pipeline(Readable.from(continued(first.value, text)), res)
-  } catch (error) {
-    // The client has hung up, or the source has failed; the client sees a file that breaks off.
-    if (res.destroyed && isAbort(error)) return
-    logger.warn(
-      'dashboard csv',
-      `wide-cache: a download from the dashboard was cut off: ${messageOf(error)}`,
-    )
-  }
+  res.end(text)
 }
 
 /**
@@ -81,16 +57,4 @@ export function sendFigures(res: ServerResponse, value: unknown): void {
   if (res.headersSent) return
   setHeaders(res, 'no-store')
   sendUnavailable(res, 'There are no figures at the moment')
-}
-
-async function* continued(
-  first: string,
-  rest: AsyncGenerator<string, void, undefined>,
-): AsyncGenerator<string, void, undefined> {
-  yield first
-  yield* rest
-}
-
-function isAbort(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE'
 }

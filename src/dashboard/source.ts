@@ -1,5 +1,7 @@
 import type { Period } from '../support/periods.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
+import type { Collecting } from '../wide-cache/operations/operations.js'
+import type { ActivityPeriod, LiveActivity, ValuePeriod, ValueViews } from './site-figures.js'
 
 /**
  * The methods of an activity and of hits that the dashboard needs. Typed structurally: the
@@ -11,18 +13,21 @@ export interface DashboardSource {
   readonly dimensions: readonly string[]
   overview(): Promise<Dated<Overview>>
   /** Contents of the cells after this moment, the `asOf` of an overview. */
-  live(asOf: string): Promise<Live>
+  live(asOf: string): Promise<LiveActivity>
   /** One entry for each hour or UTC day that starts from `from` on and before `to`. */
-  history(range: Range & { readonly by: Period }): Promise<Dated<readonly Sums[]>>
+  history(range: Range & { readonly by: Period }): Promise<Dated<readonly ActivityPeriod[]>>
   /** The same for one value of a dimension. */
-  valueHistory(query: ValueRange): Promise<Dated<readonly Counted[]>>
+  valueHistory(query: ValueRange): Promise<Dated<readonly ValuePeriod[]>>
   /** The most viewed values; `null` for visits without a value. */
-  top(dimension: string, range: Range & { readonly n: number }): Promise<Dated<readonly Ranked[]>>
+  top(
+    dimension: string,
+    range: Range & { readonly n: number },
+  ): Promise<Dated<readonly ValueViews[]>>
   ledger(): Promise<LedgerReport>
   /** Certificates of the last days, the oldest first. */
   certificates(days: number): Promise<readonly Certificate[]>
   /** Collectors of each grid, as of some seconds ago. */
-  collectors(): Promise<readonly Collector[]>
+  collectors(): Promise<readonly Collecting[]>
   /** Problems of this process and its servers, a sentence each. */
   health(): { readonly reasons: readonly string[] }
   /** One sentence: what is wrong with this process or its servers, and what to do. */
@@ -56,22 +61,6 @@ export interface Certificate {
   readonly findings: readonly string[]
 }
 
-/** Collectors of a grid, and their last run. */
-export interface Collector {
-  /** Whether the grid is in a shared cache, and not in the memory of one process. */
-  readonly isShared: boolean
-  /** Interval of the runs; `null`: no collector ever came. */
-  readonly periodSeconds: number | null
-  /** Layers that have ended and are not in the database yet. */
-  readonly layersWaiting: number
-  /** `null`: there was none that succeeded. */
-  readonly lastRun: {
-    readonly secondsAgo: number
-    readonly rows: number
-    readonly ms: number
-  } | null
-}
-
 /** A range of the history of a value. */
 export interface ValueRange extends Range {
   readonly by: Period
@@ -86,57 +75,6 @@ export interface Overview {
   readonly visitors: number
   /** Page views of the UTC day so far. */
   readonly today: number
-}
-
-/** The sums of an hour or a day. */
-export interface Sums {
-  /** ISO 8601. */
-  readonly start: string
-  readonly pageViews: number
-  readonly visitors: number
-  /** Pages that were sent to bots, which are in no other figure. */
-  readonly bots: number
-  /** Page views of the measure that the figures are not of, where there is one. */
-  readonly seen?: number
-  readonly served?: number
-}
-
-/** Views of one value in an hour or a day; `null`: not known. */
-export interface Counted {
-  /** ISO 8601. */
-  readonly start: string
-  readonly pageViews: number | null
-}
-
-export interface Ranked {
-  readonly value: string | null
-  readonly pageViews: number
-  /** As for {@link Sums}. */
-  readonly seen?: number
-  readonly served?: number
-}
-
-/** Contents of the cells, which may still change. */
-export interface Live {
-  /**
-   * The newest drained layer ended at this moment, and the layers come after it; the time since
-   * then is the collector's lag. ISO 8601.
-   */
-  readonly asOf: string
-  readonly layerSeconds: number
-  /** Oldest first, at most 20. */
-  readonly layers: readonly LiveLayer[]
-  /** The pages with the most views in these layers. */
-  readonly pages: readonly { readonly page: string; readonly pageViews: number }[]
-  /** Only some columns were read; counts are those of these columns. */
-  readonly sampled: boolean
-}
-
-export interface LiveLayer {
-  /** ISO 8601. */
-  readonly start: string
-  readonly pageViews: number
-  readonly cells: readonly { readonly frames: number; readonly bytes: number }[]
 }
 
 /** Named hits, with their most viewed items. */

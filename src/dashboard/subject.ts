@@ -1,7 +1,8 @@
 /** Subject of a history: one value of a dimension, or one item of hits. */
 import { type Read, upTo } from './figures.js'
 import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
-import type { Counted, DashboardHits, DashboardSource, Dated } from './source.js'
+import type { ValuePeriod } from './site-figures.js'
+import type { DashboardHits, DashboardSource, Dated } from './source.js'
 import { before, type Span } from './span.js'
 
 export type Subject =
@@ -39,7 +40,7 @@ export async function subjectHistory(
   subject: Subject,
   range: Parameters<DashboardSource['history']>[0],
   now: number,
-): Promise<Dated<readonly Counted[]>> {
+): Promise<Dated<readonly ValuePeriod[]>> {
   if ('dimension' in subject) return source.valueHistory({ ...range, ...subject })
   const periods = await subject.hits.history(subject.value, range)
   return {

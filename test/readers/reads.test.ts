@@ -62,8 +62,12 @@ test('every public read has its questions', async () => {
 
 test('every path of the dashboard that has parameters has its questions', async () => {
   const source = readFileSync(new URL('../../src/dashboard/router.ts', import.meta.url), 'utf8')
-  const paths = Array.from(source.matchAll(/routes\.set\('([^']+)'/g), ([, path = '']) => path)
-  assert(paths.includes('/top.csv'), paths.join(' '))
+  const tables = Array.from(source.matchAll(/ (\w+): \w+Table,/g), ([, name]) => name)
+  const paths = [
+    ...Array.from(source.matchAll(/routes\.set\('([^']+)'/g), ([, path = '']) => path),
+    ...tables.flatMap((name) => [`/${name}.json`, `/${name}.csv`]),
+  ]
+  assert(paths.includes('/top.csv') && paths.length > 10, paths.join(' '))
   const ask = dashboard.open(site, site.cache())
   for (const path of paths) {
     const { status } = (await ask(path, { unknown: 1 })) as { status: number }

@@ -1,0 +1,208 @@
+/**
+ * Tables that the dashboard's paths answer with, each as CSV and as JSON with the same rows: the
+ * history, the most viewed values, and what the page shows, with its shares, its changes and the
+ * figures of the period before.
+ */
+import { csvRow } from '../support/csv.js'
+import { besideOf, list, type Read, spanFigures, upTo } from './figures.js'
+import { hitsList } from './hits.js'
+import {
+  countOf,
+  dimensionOf,
+  historyQuery,
+  QueryError,
+  SUBJECT_PARAMETERS,
+  topQuery,
+} from './query.js'
+import type { DashboardHits, DashboardSource, Dated, Range } from './source.js'
+import { type Span, spanQuery } from './span.js'
+import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
+
+type Cell = string | number | null
+
+export interface Table {
+  readonly range: Range
+  /** The range, if it is one that the page offers. */
+  readonly span?: Span
+  /** Part of the file's name. */
+  readonly what: string
+  readonly columns: readonly string[]
+  /** Objects with the columns as fields; `null`: not known. */
+  read(): Promise<Dated<readonly object[]>>
+}
+
+/** What tables are made of: the source, the dimensions that a request may see, and the hits. */
+export interface Tables {
+  readonly source: DashboardSource
+  readonly dimensions: readonly string[]
+  readonly hits: readonly DashboardHits[]
+}
+
+const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served']
+const OF_VALUE = ['start', 'pageViews']
+/** Text for visits without a value. A value that is equal to it gets an apostrophe. */
+const NO_VALUE = '(none)'
+/** Precision of shares and changes. */
+const DIGITS = 10_000
+
+/** Fails as the source does, because a table is sent as a whole or not at all. */
+const whole: Read = async (_what, work) => work()
+
+/** @throws QueryError */
+export function historyTable(
+  { source, dimensions, hits }: Tables,
+  url: string,
+  now: number,
+): Table {
+  const { query, range } = historyQuery(url, now)
+  const subject = subjectOf(query, dimensions, hits)
+  return {
+    range,
+    what: `${subject ? 'value-' : ''}${range.by}s`,
+    columns: subject ? OF_VALUE : HISTORY,
+    read: async () =>
+      upTo(
+        range.to,
+        await (subject ? subjectHistory(source, subject, range, now) : source.history(range)),
+      ),
+  }
+}
+
+/** @throws QueryError */
+export function topTable({ source, dimensions }: Tables, url: string, now: number): Table {
+  const { dimension, ...range } = topQuery(url, now, dimensions)
+  return {
+    range,
+    what: dimension,
+    columns: ['value', 'pageViews', 'seen', 'served'],
+    read: async () => upTo(range.to, await source.top(dimension, range)),
+  }
+}
+
+/** @throws QueryError */
+export function shownTable(tables: Tables, url: string, now: number): Table {
+  const { source, dimensions, hits } = tables
+  const { span, query } = spanQuery(url, now, [...SUBJECT_PARAMETERS, 'n'])
+  const n = countOf(query.get('n'))
+  const [dimension, name] = [query.get('dimension'), query.get('hits')]
+  if (query.get('value') !== null || (name === null && dimension === null)) {
+    return shownHistory(tables, span, query, now)
+  }
+  if (name === null) return shownList(source, dimensionOf(dimension, dimensions), span, n, now)
+  const one = hits.find((one) => one.name === name)
+  if (!one || dimension !== null) {
+    const names = hits.map((one) => one.name).join(', ')
+    throw new QueryError('hits', name, `${names || 'no hits'}, without a dimension`)
+  }
+  return shownHits(one, span, n, now)
+}
+
+function shownHistory(
+  { source, dimensions, hits }: Tables,
+  span: Span,
+  query: URLSearchParams,
+  now: number,
+): Table {
+  const subject = subjectOf(query, dimensions, hits)
+  return {
+    range: span,
+    span,
+    what: `${subject ? 'value-' : ''}${span.by}s`,
+    columns: [...(subject ? OF_VALUE : HISTORY), 'before'],
+    async read() {
+      const { sums, before } = subject
+        ? await subjectFigures(source, subject, span, now, whole)
+        : await spanFigures(source, span, whole)
+      const { figures, ...dated } = sums!
+      const rows = figures.map(({ start, ...counts }, at) => ({
+        start,
+        // The page has no bar for what is yet to come.
+        ...(start <= dated.asOf ? counts : nothing(counts)),
+        before: before?.[at]?.pageViews ?? null,
+      }))
+      return { ...dated, figures: rows }
+    },
+  }
+}
+
+const COMPARED = ['share', 'over', 'before', 'change']
+
+function shownList(
+  source: DashboardSource,
+  dimension: string,
+  span: Span,
+  n: number,
+  now: number,
+): Table {
+  return {
+    range: span,
+    span,
+    what: dimension,
+    columns: ['value', 'pageViews', 'seen', 'served', ...COMPARED],
+    async read() {
+      const [{ sums }, { top }] = await Promise.all([
+        spanFigures(source, span, whole),
+        list(source, span, { dimension, n, now }, whole),
+      ])
+      const total = sums!.figures.reduce((all, { pageViews }) => all + pageViews, 0)
+      const { figures, ...dated } = top!
+      const rows = figures.map((one) => ({ ...one, ...compared(one.pageViews, total, one) }))
+      return { ...dated, figures: rows }
+    },
+  }
+}
+
+function shownHits(one: DashboardHits, span: Span, n: number, now: number): Table {
+  return {
+    range: span,
+    span,
+    what: one.name,
+    columns: ['item', 'hits', ...COMPARED],
+    async read() {
+      const { asOf, items, total } = await hitsList(one, span, { n, now }, whole)
+      const rows = items!.map((item) => ({ ...item, ...compared(item.hits, total, item) }))
+      return { asOf, stale: false, figures: rows }
+    },
+  }
+}
+
+function compared(
+  count: number,
+  total: number | null,
+  { over, before }: { readonly over?: number; readonly before?: number },
+) {
+  return {
+    share: total ? rounded(Math.min(1, count / total)) : null,
+    over: over ?? null,
+    before: before ?? null,
+    change: over !== undefined && before ? rounded(over / before - 1) : null,
+  }
+}
+
+const rounded = (value: number): number => Math.round(value * DIGITS) / DIGITS
+
+function nothing(counts: object): Readonly<Record<string, null>> {
+  return Object.fromEntries(Object.keys(counts).map((name) => [name, null]))
+}
+
+/** A table as CSV. Columns of measures that it has no views of are left out. */
+export function csvOf({ columns }: Table, rows: readonly object[]): string {
+  const cells = rows as readonly Readonly<Record<string, Cell | undefined>>[]
+  const beside: readonly string[] = besideOf(cells)
+  const known = columns.filter((one) => !['seen', 'served'].includes(one) || beside.includes(one))
+  const lines = cells.map((row) => known.map((column) => cellOf(column, row[column] ?? null)))
+  return [known, ...lines].map(csvRow).join('')
+}
+
+function cellOf(column: string, value: Cell): Cell {
+  if (column !== 'value') return value
+  return value === NO_VALUE ? `'${value}` : (value ?? NO_VALUE)
+}
+
+/** `activity-page-2026-11-01-2026-11-30.csv`: letters that need no escape in a header. */
+export function fileName(name: string, { what, range: { from, to } }: Table): string {
+  const [first, last] = [from, Math.max(from, to - 1)].map((time) =>
+    new Date(time).toISOString().slice(0, 10),
+  )
+  return `${`${name}-${what}`.replace(/[^A-Za-z0-9_.-]/g, '_')}-${first}-${last}.csv`
+}
