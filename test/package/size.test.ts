@@ -15,7 +15,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
  * Bytes and files: what they are now and about a tenth more, but never over 2.2 MB unpacked and 700
- * files. Packages: as many as there are now.
+ * files. Packages: as many as there are now; the newest is ipaddr.js, which reads addresses.
  */
 const LIMITS = {
   'the widget': 14_200,
@@ -24,9 +24,9 @@ const LIMITS = {
   'the tarball': 750_000,
   'the tarball, unpacked': 2_200_000,
   'files in the tarball': 640,
-  'runtime dependencies': 6,
+  'runtime dependencies': 7,
   'optional dependencies': 1,
-  'packages that an install brings, without the optional ones': 17,
+  'packages that an install brings, without the optional ones': 18,
   'bytes that an install brings, without the optional packages': 7_200_000,
 } as const
 
