@@ -40,12 +40,15 @@ test(`${NUMBERS} numbers, ${PROCESSES} processes, ${FLUSHES} flushes, one restar
   const latest: Taken[] = []
   let lost = 0
   /** Losses are spread over the numbers, so that each comes while numbers are being taken. */
-  const lose = async (): Promise<void> => {
+  const loseOnce = async (): Promise<void> => {
     const taken = latest.reduce((sum, one) => sum + one.taken, 0)
     if (lost === LOSSES || taken < ((lost + 1) * NUMBERS) / (LOSSES + 2)) return
     lost++
     await (lost === RESTART ? memcached.restart() : memcached.flush())
   }
+  // One after the other: while it restarts, a server cannot be flushed.
+  let losing = Promise.resolve()
+  const lose = (): Promise<void> => (losing = losing.then(loseOnce))
   try {
     await sql.migrate()
     await Promise.all(
