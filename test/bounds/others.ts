@@ -44,7 +44,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'cli/doctor/doctor.ts MAX_LINE',
     'cli/table.ts MAX_LINE',
     'dashboard/query.ts MAX_SHOWN',
-    'dashboard/shown.ts DIGITS',
+    'dashboard/rows.ts DIGITS',
     'hits/badge.ts',
     'page-views/exchange.ts MAX_USER_AGENT',
     'page-views/no-pages.ts MAX_TARGET',
