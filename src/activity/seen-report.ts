@@ -63,7 +63,7 @@ function checkOrigin(req: Received): void {
   const { headers } = req
   const site = headers['sec-fetch-site']
   if (site === 'same-origin') return
-  if (site === undefined && isSameHost(hostIn(headers.origin), hostOf(req))) return
+  if (site === undefined && isSameHost(hostOfOrigin(headers.origin), hostOf(req))) return
   throw new ReportRefused(403, 'A report comes from a page of the same site')
 }
 
@@ -73,7 +73,7 @@ function isSameHost(page: Host | undefined, asked: Host | undefined): boolean {
 }
 
 /** The host of an origin; `undefined` where there is none, as in the origin `null`. */
-function hostIn(origin: string | undefined): Host | undefined {
+function hostOfOrigin(origin: string | undefined): Host | undefined {
   if (origin === undefined || !URL.canParse(origin)) return undefined
   const { hostname, port } = new URL(origin)
   return { name: hostname, port: port || undefined }

@@ -17,10 +17,23 @@ test('the host is that of the request, and a port only where the request says on
   assert.equal(asking({}), undefined)
 })
 
-test('where a proxy is trusted, the host is the one that it forwards, without a port', () => {
+test('where a proxy is trusted, the host is the one that it forwards', () => {
   const forwarded = { host: 'upstream:3000', 'x-forwarded-host': 'site.example' }
   assert.deepEqual(asking(forwarded, 'site.example'), { name: 'site.example', port: undefined })
   // Express does not trust whoever sent it.
   assert.deepEqual(asking(forwarded, 'upstream'), { name: 'upstream', port: '3000' })
   assert.deepEqual(asking(forwarded), { name: 'upstream', port: '3000' })
+})
+
+test('a forwarded host has its own port, not that on which the proxy asks', () => {
+  for (const [forwarded, port] of [
+    ['Site.example:8443, inner.example', '8443'],
+    ['site.example', undefined],
+  ] as const) {
+    assert.deepEqual(
+      asking({ host: 'site.example:3000', 'x-forwarded-host': forwarded }, 'site.example'),
+      { name: 'site.example', port },
+      forwarded,
+    )
+  }
 })
