@@ -41,6 +41,19 @@ const link = (id: string, href = `/${id}`, attributes = ''): string =>
 const button = (id: string, script: string): string =>
   `<button id="${id}" onclick="${script}">${id}</button>`
 
+function htmx(library: string): Client {
+  return {
+    scripts: [`${library}/dist/htmx.min.js`],
+    body:
+      '<div id="part"></div><button id="get" hx-get="/get" hx-target="#part">get</button>' +
+      link('boosted', '/boosted', 'hx-boost="true"'),
+    clicks: [
+      ['#get', '/get', false],
+      ['#boosted', '/boosted', true],
+    ],
+  }
+}
+
 const CLIENTS: Readonly<Record<string, Client>> = {
   'a link, opened in a tab': {
     body: link('tab', '/tab', 'target="_blank"'),
@@ -66,26 +79,8 @@ const CLIENTS: Readonly<Record<string, Client>> = {
     // It says nothing else than a navigation of an old browser does.
     plain: { '/html': true },
   },
-  'htmx 2': {
-    scripts: ['htmx2/dist/htmx.min.js'],
-    body:
-      '<div id="part"></div><button id="get" hx-get="/get" hx-target="#part">get</button>' +
-      link('boosted', '/boosted', 'hx-boost="true"'),
-    clicks: [
-      ['#get', '/get', false],
-      ['#boosted', '/boosted', true],
-    ],
-  },
-  'htmx 4': {
-    scripts: ['htmx.org/dist/htmx.min.js'],
-    body:
-      '<div id="part"></div><button id="get" hx-get="/get" hx-target="#part">get</button>' +
-      link('boosted', '/boosted', 'hx-boost="true"'),
-    clicks: [
-      ['#get', '/get', false],
-      ['#boosted', '/boosted', true],
-    ],
-  },
+  'htmx 2': htmx('htmx2'),
+  'htmx 4': htmx('htmx.org'),
   Turbo: {
     scripts: ['@hotwired/turbo/dist/turbo.es2017-umd.js'],
     body: `<turbo-frame id="frame">${link('inside')}</turbo-frame>${link('drive')}`,
