@@ -32,6 +32,8 @@ const FILLER = 'x'.repeat(700)
  * Rows that the statements of one drain's transaction may return, for one new frame of each writer.
  */
 const MOST_ROWS_READ = 20 * WRITERS
+/** What a writer's close reports, but for what it has committed. */
+const NOTHING_LEFT = { committed: 0, quarantined: 0, inCache: 0, lost: 0 }
 /** It takes 20 to 35 ms, and several times as long on a core that is shared. */
 const LONGEST_TURN_MS = 250
 
@@ -107,7 +109,9 @@ test(`${WRITERS} × ${FRAMES} frames above a gap: a drain reads what its frames 
     turns.stop()
     assert(frames >= WRITERS)
     // The writers bring the lost frames.
-    await Promise.all(writers.map((wide) => wide.close()))
+    for (const report of await Promise.all(writers.map((wide) => wide.close()))) {
+      assert.deepEqual({ ...report, committed: 0 }, NOTHING_LEFT)
+    }
     await assertRecorded(
       sql,
       writers.flatMap((_, writer) => rowsOf(writer, 0, FRAMES + 1)),

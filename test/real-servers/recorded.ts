@@ -56,6 +56,8 @@ export function openRecordedEngine(
       layerSeconds: 1,
       drainAfterLayers: 2,
       confirmSeconds: 28,
+      // A test that expects all rows in SQL is not to end with a disk that stalls for five seconds.
+      closeTimeoutMs: 60_000,
       logger: {
         info() {},
         warn: (message) => process.stderr.write(`${message}\n`),
