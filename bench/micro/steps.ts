@@ -94,6 +94,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
       visitors: new Visitors({ visitor: undefined, privacySignals: 'anonymous' }, logger),
       subject: (_req, target) => target,
       callsBack: false,
+      publicPath: '',
     },
     () => {},
     logger,
@@ -238,7 +239,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
       prepare: arrived(),
       run: measured(({ req, res }) => {
         checkHeaders(req)
-        seen(requestOf(reportOf(REPORT), req), res)
+        seen(requestOf(reportOf(REPORT), req, ''), res)
       }),
     },
     {

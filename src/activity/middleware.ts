@@ -5,6 +5,7 @@ import { targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
 import { type Measure, sentMeasure } from '../page-views/measures.js'
 import { type PageViews, pageViews } from '../page-views/middleware.js'
+import { Mount } from '../page-views/mount.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
 import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
@@ -30,11 +31,14 @@ export interface RequestViews extends PageViews {
  * and ask for the values of the option `dimensions`.
  */
 export function requestViews(
-  settings: Pick<ActivitySettings, 'skip' | 'visitor' | 'page' | 'dimensions' | 'privacySignals'>,
+  settings: Pick<
+    ActivitySettings,
+    'skip' | 'visitor' | 'page' | 'dimensions' | 'privacySignals' | 'publicPath'
+  >,
   count: Count<ViewedPage>,
   logger: BurstLogger,
 ): RequestViews {
-  const { skip, page, visitor, dimensions, privacySignals } = settings
+  const { skip, page, visitor, dimensions, privacySignals, publicPath } = settings
   const guard = new Guard(logger)
   const asked = Object.values(dimensions)
   const callsBack =
@@ -58,13 +62,15 @@ export function requestViews(
     dimensions: values?.(req),
   })
   return {
-    ...pageViews({ skip, visitors, subject: viewed, callsBack }, count, logger),
+    ...pageViews({ skip, visitors, subject: viewed, callsBack, publicPath }, count, logger),
     record(received, page) {
       // Typed as Express's for the site's own functions, whatever framework it is.
       const req = received as Request
-      visitors.record(req, undefined, (identity, userAgent, isBot) =>
-        count(viewed(req, targetOf(req), sentMeasure(isBot), page), identity, userAgent),
-      )
+      visitors.record(req, undefined, (identity, userAgent, isBot) => {
+        const ask = (): ViewedPage => viewed(req, targetOf(req), sentMeasure(isBot), page)
+        const view = publicPath === '' ? ask() : new Mount(req, publicPath).during(req, ask)
+        count(view, identity, userAgent)
+      })
     },
   }
 }

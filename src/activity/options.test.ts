@@ -19,6 +19,7 @@ test('without options there are the documented defaults', () => {
     skip: undefined,
     visitor: undefined,
     page: undefined,
+    publicPath: '',
     dimensions: {},
     historyDays: 8,
     layerSeconds: 3,
@@ -130,6 +131,7 @@ const WRONG: [options: object, error: typeof TypeError | typeof RangeError, mess
   [{ name: 'a.seen' }, RangeError, /option "name" is "a\.seen"; allowed: .*not end in/],
   [{ name: '.bots' }, RangeError, /option "name" is ".bots"; allowed: .*not end in/],
   [{ name: 'x'.repeat(28) }, RangeError, /option "name" is "x{28}"; allowed: 1 to 27 letters/],
+  [{ publicPath: '/app/' }, RangeError, /option "publicPath" is "\/app\/"; allowed: a path as/],
   [
     { privacySignals: 'none' },
     RangeError,

@@ -2,6 +2,7 @@ import type { Logger } from '../support/logger.js'
 import { given, integer, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import { measuredName } from '../page-views/measures.js'
+import { pathOption } from '../page-views/router.js'
 import { checkedDimensions, type Dimension } from './dimensions/dimensions.js'
 import type { Keep } from './keep.js'
 import {
@@ -65,6 +66,12 @@ export interface ActivityOptions extends GridOptions {
    */
   page?: ((req: Request) => string) | undefined
   /**
+   * Path that a proxy in front of the site removes, such as `/app` if it asks for `/news` where
+   * visitors have asked for `/app/news`. Pages are stored as visitors see them, and `originalUrl`
+   * and `baseUrl` begin with it in all functions of these options. @default '', nothing is removed
+   */
+  publicPath?: string | undefined
+  /**
    * Properties by which visits are counted beside their pages, each a function of the request that
    * returns a short text, or `undefined` where there is no value. At most 16, with names of 1 to 32
    * letters, digits, `_`, `.`, `-`; values are cut at 255 bytes. Each is summed by itself, never
@@ -117,6 +124,7 @@ export interface ActivitySettings {
   readonly skip: ((req: Request, res: Response) => boolean) | undefined
   readonly visitor: ((req: Request) => string | number | bigint) | undefined
   readonly page: ((req: Request) => string) | undefined
+  readonly publicPath: string
   readonly dimensions: Readonly<Record<string, Dimension>>
   readonly historyDays: number
   /** Length of a layer of the grid, in seconds. */
@@ -139,6 +147,7 @@ const OWN_OPTIONS = [
   'skip',
   'visitor',
   'page',
+  'publicPath',
   'dimensions',
   'historyDays',
   'keep',
@@ -164,6 +173,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     skip,
     visitor,
     page,
+    publicPath = '',
     dimensions = {},
     historyDays = 8,
     keep,
@@ -209,6 +219,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
       'a function (req) that returns a string or a number',
     ),
     page: optionalFunction('page', page, 'a function (req) that returns a string'),
+    publicPath: pathOption('publicPath', publicPath),
     dimensions: checkedDimensions(dimensions),
     historyDays: integer('historyDays', historyDays, 1, MAX_HISTORY_DAYS, 'days'),
     layerSeconds,

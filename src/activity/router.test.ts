@@ -26,7 +26,10 @@ for (const [name, express] of expresses) {
   ) => {
     const app = express()
     app.set('etag', false)
-    app.use('/activity', activityRouter({ stats, statsTtlSeconds, seen: () => {} }, options))
+    app.use(
+      '/activity',
+      activityRouter({ stats, statsTtlSeconds, publicPath: '', seen: () => {} }, options),
+    )
     return app
   }
 
@@ -96,6 +99,7 @@ for (const [name, express] of expresses) {
             return figures
           },
           statsTtlSeconds: 30,
+          publicPath: '',
           seen: () => {},
         }),
       )

@@ -4,7 +4,7 @@ import { packageFile } from '../support/package-file.js'
 import { JSON_TYPE, sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
 import type { Handler } from '../page-views/handler.js'
 import type { Report } from '../page-views/reports.js'
-import { type Answer, mountPathOf, type Route, router } from '../page-views/router.js'
+import { type Answer, pathOption, type Route, router } from '../page-views/router.js'
 import { seenRoute } from './seen-route.js'
 import type { ActivityStats } from './stats.js'
 
@@ -37,6 +37,8 @@ export interface RouterParts {
   readonly stats: () => Promise<ActivityStats>
   readonly statsTtlSeconds: number
   readonly seen: Report
+  /** The path that a proxy in front of the site removes. */
+  readonly publicPath: string
 }
 
 /**
@@ -46,7 +48,7 @@ export interface RouterParts {
  * @throws TypeError, RangeError naming the option that is wrong
  */
 export function activityRouter(
-  { stats, statsTtlSeconds, seen }: RouterParts,
+  { stats, statsTtlSeconds, seen, publicPath }: RouterParts,
   options: ActivityRouterOptions = {},
 ): Handler {
   onlyKnown('activity.router', options, ['cacheControl', 'mountPath'])
@@ -61,22 +63,24 @@ export function activityRouter(
     })
   }
   return router(
-    mountPathOf(mountPath),
+    pathOption('mountPath', mountPath),
     new Map<string, Route>([
       ['/', { GET: figures }],
-      ['/widget.js', { GET: script('widget.js') }],
-      ['/seen.js', { GET: script('seen.js') }],
-      ['/seen', { POST: seenRoute(seen) }],
+      ['/widget.js', { GET: script('widget.js', publicPath) }],
+      ['/seen.js', { GET: script('seen.js', publicPath) }],
+      ['/seen', { POST: seenRoute(seen, publicPath) }],
     ]),
   )
 }
 
 /**
- * Sends a script as it is beside this file, but for the `export {}` that tsc adds: the widget runs
- * as a classic script as well.
+ * Sends a script as it is beside this file, but for the address that the widget asks by default,
+ * and the `export {}` that tsc adds: the widget runs as a classic script as well.
  */
-function script(name: string): Answer {
+function script(name: string, publicPath: string): Answer {
   const source = readFileSync(packageFile(`activity/${name}`), 'utf8')
-  const sent = tagged(source.replace(/^export \{\};$/m, ''), 'text/javascript; charset=utf-8')
+    .replace(/^export \{\};$/m, '')
+    .replace("'/activity'", () => JSON.stringify(`${publicPath}/activity`))
+  const sent = tagged(source, 'text/javascript; charset=utf-8')
   return (_req, res) => sendTagged(res, sent, SCRIPT_HEADERS)
 }

@@ -85,7 +85,9 @@ for (const [name, express] of expresses) {
     app.set('trust proxy', 1)
     app.use(middleware())
     const stats = () => Promise.reject(new Error('none'))
-    app.use('/activity', activityRouter({ stats, statsTtlSeconds: 1, seen: report }))
+    const { publicPath = '' } = options
+    const parts = { stats, statsTtlSeconds: 1, publicPath, seen: report }
+    app.use('/activity', activityRouter(parts))
     app.use((_req, res) => void res.send('<p>'))
     return { app, served, seen, log }
   }
@@ -129,6 +131,14 @@ for (const [name, express] of expresses) {
       assert.deepEqual(both.seen, both.served)
       const isSkipped = what.startsWith('not')
       assert.equal(both.seen.length, isSkipped ? 0 : 1)
+      assert.deepEqual(both.log.lines, [])
+    })
+
+    test(`${name}: the same behind a proxy that removes a path, ${what}`, async () => {
+      const both = site({ ...options, publicPath: '/app' })
+      await visit(both, PAGE, headers)
+      await send(both, { page: `/app${PAGE}`, referrer: REFERRER }, headers).expect(204)
+      assert.deepEqual(both.seen, both.served)
       assert.deepEqual(both.log.lines, [])
     })
   }

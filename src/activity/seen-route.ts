@@ -3,11 +3,12 @@ import type { ServerResponse } from 'node:http'
 import { sendJson } from '../page-views/answers.js'
 import type { Received } from '../page-views/handler.js'
 import { type Report, reported } from '../page-views/reports.js'
+import { targetBelow } from '../page-views/path.js'
 import type { Answer } from '../page-views/router.js'
 import { ReportRefused, type SeenReport, seenReport } from './seen-report.js'
 
 /** Answers 204 to a report, and counts it then; a refusal says what is wrong. */
-export function seenRoute(count: Report): Answer {
+export function seenRoute(count: Report, publicPath: string): Answer {
   return async (req, res) => {
     let report: SeenReport
     try {
@@ -19,7 +20,7 @@ export function seenRoute(count: Report): Answer {
     }
     // A timeout of the site's own may have answered.
     if (!res.headersSent) res.writeHead(204).end()
-    const view = requestOf(report, req)
+    const view = requestOf(report, req, publicPath)
     count(view, res)
     reported(req, view, res)
   }
@@ -35,13 +36,19 @@ function refuse(res: ServerResponse, { status, message }: ReportRefused): void {
  * The request that would have asked for the page, as the site's own functions know requests: its
  * address and `Referer` are those of the report, and all else is that of `req`.
  */
-export function requestOf({ page, referrer }: SeenReport, req: Received): Received {
+export function requestOf(
+  { page, referrer }: SeenReport,
+  req: Received,
+  publicPath: string,
+): Received {
   const { referer: _, ...headers } = req.headers
+  // A page of another path may have the script, too.
+  const below = targetBelow(publicPath, page)
   const fields = {
     method: 'GET',
-    url: page,
-    originalUrl: page,
-    baseUrl: '',
+    url: below ?? page,
+    originalUrl: below === undefined ? page : publicPath + below,
+    baseUrl: below === undefined ? '' : publicPath,
     params: {},
     headers: referrer === '' ? headers : { ...headers, referer: referrer },
     body: undefined,

@@ -76,7 +76,7 @@ class Site {
     })
     app.use(middleware())
     const stats = () => Promise.reject(new Error('none'))
-    app.use('/activity', activityRouter({ stats, statsTtlSeconds: 1, seen }))
+    app.use('/activity', activityRouter({ stats, statsTtlSeconds: 1, publicPath: '', seen }))
     app.get('/probe.js', (_req, res) => void res.type('js').send(PROBE))
     app.get('/follow.js', (_req, res) => void res.type('js').send(FOLLOW))
     app.post('/loaded', express.text(), (req, res) => {

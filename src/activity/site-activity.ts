@@ -95,9 +95,10 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   router(options?: ActivityRouterOptions): Handler {
     assertCalled(this, 'activity.router')
     this.engine.connections.check()
-    const { statsTtlSeconds } = this.#settings
+    const { statsTtlSeconds, publicPath } = this.#settings
     const { seen } = this.#requests
-    return activityRouter({ stats: () => this.stats(), statsTtlSeconds, seen }, options)
+    const stats = () => this.stats()
+    return activityRouter({ stats, statsTtlSeconds, seen, publicPath }, options)
   }
 
   record(visit: RecordedVisit): void

@@ -47,6 +47,7 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
       return withBounds(scene.figures)
     },
     statsTtlSeconds: 1,
+    publicPath: '',
     seen: () => {},
   })
   app.use((_req, res, next) => {

@@ -1,5 +1,5 @@
 import type { Request } from '../page-views/express.js'
-import { mountPathOf } from '../page-views/router.js'
+import { pathOption } from '../page-views/router.js'
 import { onlyKnown, optionalFunction, wrongType } from '../support/options.js'
 import type { DashboardHits } from './source.js'
 
@@ -57,7 +57,7 @@ export function dashboardSettings(options: DashboardOptions): DashboardSettings 
       'a function of the request that returns true, false or "figures", or a promise of one',
     ),
     hits: hitsOf(options.hits),
-    mountPath: mountPathOf(options.mountPath ?? ''),
+    mountPath: pathOption('mountPath', options.mountPath ?? ''),
     shared,
   }
 }

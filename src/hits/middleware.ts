@@ -52,7 +52,7 @@ const COUNTED = 'the hit counts'
  */
 export function hitsMiddleware(
   options: HitsMiddlewareOptions,
-  { privacySignals }: Pick<HitsSettings, 'privacySignals'>,
+  { privacySignals, publicPath }: Pick<HitsSettings, 'privacySignals' | 'publicPath'>,
   count: Count<ViewedItem>,
   logger: BurstLogger,
 ): Handler {
@@ -145,6 +145,7 @@ export function hitsMiddleware(
       },
       isOwn,
       callsBack: true,
+      publicPath,
     },
     count,
     logger,

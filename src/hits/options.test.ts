@@ -22,6 +22,7 @@ test('a wrong option is refused by name, at creation', () => {
     [{ count: 'bots' }, /option "count" is "bots"; allowed: .*"served".*"seen"/],
     [{ bots: 'count' }, /option "bots" is unknown/],
     [{ privacySignals: true }, /"privacySignals"/],
+    [{ publicPath: 'app' }, /option "publicPath" is "app"; allowed: a path as/],
     [{ collect: 'often' }, /"collect"/],
     [{ logger: {} }, /"logger"/],
     [{ width: 0 }, /"width"/],

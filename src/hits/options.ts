@@ -1,6 +1,7 @@
 import type { Logger } from '../support/logger.js'
 import { given, integer, oneOf, onlyKnown } from '../support/options.js'
 import { measuredName } from '../page-views/measures.js'
+import { pathOption } from '../page-views/router.js'
 import {
   GRID_OPTIONS,
   type GridOptions,
@@ -34,6 +35,12 @@ export interface HitsOptions extends GridOptions {
    * viewer, `skip` none, `ignore` like all others. @default 'anonymous'
    */
   privacySignals?: 'anonymous' | 'skip' | 'ignore' | undefined
+  /**
+   * Path that a proxy in front of the site removes, as the option of `createActivity()`. `item`,
+   * `viewer` and `owner` see it before `originalUrl` and `baseUrl`.
+   * @default '', nothing is removed
+   */
+  publicPath?: string | undefined
 }
 
 /**
@@ -50,11 +57,12 @@ export interface HitsSettings {
   /** Time for which this process keeps a viewing, in seconds after the window has begun. */
   readonly keepSeconds: number
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
+  readonly publicPath: string
   readonly logger: Logger
   readonly grid: GridSettings
 }
 
-const OWN_OPTIONS = ['name', 'count', 'repeatSeconds', 'privacySignals'] as const
+const OWN_OPTIONS = ['name', 'count', 'repeatSeconds', 'privacySignals', 'publicPath'] as const
 
 /** So that an activity of the same name has a grid of its own. */
 export const GRID_NAME_START = 'hits.'
@@ -75,6 +83,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     count = 'served',
     repeatSeconds: seconds,
     privacySignals = 'anonymous',
+    publicPath = '',
     ...gridOptions
   } = given(options)
   const name = measuredName('name', givenName, GRID_NAME_START)
@@ -91,6 +100,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     keepSeconds:
       (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
+    publicPath: pathOption('publicPath', publicPath),
     logger,
     grid,
   })

@@ -3,7 +3,7 @@ import type { Clock } from '../support/clock.js'
 import { given, integer, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { JSON_TYPE, sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
 import type { Handler } from '../page-views/handler.js'
-import { below, mountPathOf } from '../page-views/router.js'
+import { below, pathOption } from '../page-views/router.js'
 import { badgeOf } from './badge.js'
 import { BatchedCounts } from './batched-counts.js'
 import { isItem } from './hit.js'
@@ -58,7 +58,7 @@ export function hitsRouter(
   const text = labelOf(label)
   const seconds = integer('cacheSeconds', cacheSeconds, 1, MAX_CACHE_SECONDS, 'seconds')
   const batched = new BatchedCounts(counts, clock, seconds * 1000)
-  return below(mountPathOf(mountPath), (path, method) => {
+  return below(pathOption('mountPath', mountPath), (path, method) => {
     const asked = method === 'GET' ? askedOf(path) : undefined
     if (!asked) return undefined
     const { item, type } = asked

@@ -25,6 +25,8 @@ export interface PageViewSettings<Subject> {
    * place of the middleware remembered.
    */
   readonly callsBack: boolean
+  /** The path that a proxy in front of the site removes. */
+  readonly publicPath: string
 }
 
 /** Functions that count page views. */
@@ -48,7 +50,8 @@ export function pageViews<Subject>(
   count: Count<Subject>,
   logger: BurstLogger,
 ): PageViews {
-  const { skip, visitors, subject, isOwn, callsBack } = settings
+  const { skip, visitors, subject, isOwn, publicPath } = settings
+  const callsBack = settings.callsBack || publicPath !== ''
   const guard = new Guard(logger)
   const exchanges = new Exchanges(visitors.bots)
   /**
@@ -85,7 +88,7 @@ export function pageViews<Subject>(
     void req.socket.remoteAddress
     if (req.method !== 'GET') return
     // Routers rewrite it.
-    const place = callsBack ? new Mount(req) : (req.originalUrl ?? req.url)
+    const place = callsBack ? new Mount(req, publicPath) : (req.originalUrl ?? req.url)
     // `close` is emitted once: after `finish`, or alone when the client hangs up.
     res.on('close', () => {
       if (res === decided) return

@@ -28,6 +28,22 @@ test('a request has the address of its mount during the work, and its own afterw
   await request(app).get('/threads/7/page?n=1').expect(200, 'done')
 })
 
+test('a path that a proxy removes comes before the address, mounted or not', async () => {
+  const app = express()
+  app.use('/threads', (req, res) => {
+    const mount = new Mount(req, '/app')
+    assert.equal(mount.target, '/app/threads/7')
+    const address = () => [req.url, req.originalUrl, req.baseUrl]
+    assert.deepEqual(mount.during(req, address), ['/7', '/app/threads/7', '/app/threads'])
+    assert.deepEqual(address(), ['/7', '/threads/7', '/threads'])
+    res.send('done')
+  })
+  await request(app).get('/threads/7').expect(200, 'done')
+  const plain = { url: '/page' } as Request
+  const address = () => [plain.url, plain.originalUrl, plain.baseUrl]
+  assert.deepEqual(new Mount(plain, '/app').during(plain, address), ['/page', '/app/page', '/app'])
+})
+
 test('a request of another framework gets no fields that it does not have', () => {
   const req = { url: '/page' } as Request
   const mount = new Mount(req)

@@ -1,4 +1,5 @@
 import type { Request } from './express.js'
+import { prefixed } from './path.js'
 
 /**
  * The address of a request as it is where a middleware is mounted. Routers rewrite these fields
@@ -10,11 +11,15 @@ export class Mount {
   readonly #baseUrl: string
   readonly #params: Request['params']
 
-  constructor({ url, originalUrl, baseUrl, params }: Request) {
+  /** @param publicPath the path that a proxy in front of the site removes */
+  constructor({ url, originalUrl, baseUrl, params }: Request, publicPath = '') {
     this.#url = url
     this.#originalUrl = originalUrl
     this.#baseUrl = baseUrl
     this.#params = params
+    if (publicPath === '') return
+    this.#originalUrl = prefixed(publicPath, originalUrl ?? url)
+    this.#baseUrl = publicPath + (baseUrl ?? '')
   }
 
   /** The target that the client has asked for. */

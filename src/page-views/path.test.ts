@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/fast-check.js'
-import { normalPath, pathOf } from './path.js'
+import { normalPath, pathOf, prefixed, targetBelow } from './path.js'
 
 test('a path is a target without query, fragment and host', () => {
   assert.equal(pathOf('/'), '/')
@@ -15,6 +15,32 @@ test('a path is a target without query, fragment and host', () => {
   assert.equal(pathOf('//not-a-host/x'), '//not-a-host/x')
   assert.equal(pathOf('/redirect/http://other.example/'), '/redirect/http://other.example/')
   assert.equal(pathOf('/%00%0d%0a%F0%9F%98%80'), '/%00%0d%0a%F0%9F%98%80')
+})
+
+test('a removed path comes before a target again', () => {
+  for (const [target, path] of [
+    ['/', '/app/'],
+    ['/a?b', '/app/a?b'],
+    ['/app/a', '/app/app/a'],
+    ['http://forum.example/a', '/app/a'],
+    ['http://forum.example', '/app/'],
+    ['?b', '/app/?b'],
+  ] as const) {
+    assert.equal(prefixed('/app', target), path)
+    assert.equal(prefixed('', target), target)
+  }
+  for (const [target, below] of [
+    ['/app', '/'],
+    ['/app?b', '/?b'],
+    ['/app/', '/'],
+    ['/app/app/a?b', '/app/a?b'],
+    ['/apple', undefined],
+    ['/', undefined],
+    ['/a/app', undefined],
+  ] as const) {
+    assert.equal(targetBelow('/app', target), below)
+    assert.equal(targetBelow('', target), target)
+  }
 })
 
 test('paths that RFC 3986 makes equal have one form', () => {

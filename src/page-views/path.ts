@@ -3,8 +3,26 @@ const ORIGIN = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*/i
 
 /** The path of a request's target, without query and without host, as it was sent. */
 export function pathOf(target: string): string {
-  const path = target.startsWith('/') ? target : target.replace(ORIGIN, '')
-  return upTo('#', upTo('?', path)) || '/'
+  return upTo('#', upTo('?', withoutOrigin(target))) || '/'
+}
+
+function withoutOrigin(target: string): string {
+  return target.startsWith('/') ? target : target.replace(ORIGIN, '')
+}
+
+/** Puts `prefix`, a path that a proxy has removed, before a target again. */
+export function prefixed(prefix: string, target: string): string {
+  if (prefix === '') return target
+  const rest = withoutOrigin(target)
+  return prefix + (rest.startsWith('/') ? rest : `/${rest}`)
+}
+
+/** The target as a proxy that removes `prefix` asks for it; `undefined`: it is not below that. */
+export function targetBelow(prefix: string, target: string): string | undefined {
+  if (!target.startsWith(prefix)) return undefined
+  const rest = target.slice(prefix.length)
+  if (rest.startsWith('/')) return rest
+  return rest === '' || rest.startsWith('?') ? `/${rest}` : undefined
 }
 
 const ENCODED = /%([0-9a-f]{2})/gi

@@ -4,7 +4,7 @@ import { describe, test } from 'node:test'
 import request from 'supertest'
 import { sendText } from './answers.js'
 import type { Handler } from './handler.js'
-import { below, mountPathOf, type Route, router } from './router.js'
+import { below, pathOption, type Route, router } from './router.js'
 
 const say = (what: string) => (_req: unknown, res: ServerResponse) =>
   sendText(res, 'text/plain', what)
@@ -97,13 +97,28 @@ describe('a mount path', () => {
   })
 
   test('is checked', () => {
-    for (const path of ['', '/a', '/a/b', '/~x.y']) assert.equal(mountPathOf(path), path)
-    for (const path of ['/', 'a', '/a/', '/a?b', '/a#b', 'http://x/a']) {
-      assert.throws(() => mountPathOf(path), {
+    for (const path of ['', '/a', '/a/b', '/~x.y', '/caf%C3%A9']) {
+      assert.equal(pathOption('mountPath', path), path)
+    }
+    for (const path of [
+      '/',
+      '//',
+      '//a',
+      'a',
+      '/a/',
+      '/a?b',
+      '/a#b',
+      '/a b',
+      '/café',
+      'http://x/a',
+    ]) {
+      assert.throws(() => pathOption('publicPath', path), {
         name: 'RangeError',
-        message: /option "mountPath" is ".*"; allowed: a path that begins with "\/"/,
+        message:
+          `wide-cache: option "publicPath" is "${path}"; allowed: a path as browsers send ` +
+          'it, which begins with one "/" and does not end with one, such as "/app"',
       })
     }
-    assert.throws(() => mountPathOf(7), { name: 'TypeError', message: /"mountPath"/ })
+    assert.throws(() => pathOption('mountPath', 7), { name: 'TypeError', message: /"mountPath"/ })
   })
 })

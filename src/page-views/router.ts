@@ -74,12 +74,19 @@ function ending(res: ServerResponse): Next {
   }
 }
 
-/** @throws TypeError, RangeError for what is no path, or ends with a slash */
-export function mountPathOf(mountPath: unknown): string {
-  const allowed = 'a path that begins with "/" and does not end with one, such as "/activity"'
-  if (typeof mountPath !== 'string') throw wrongType('mountPath', mountPath, allowed)
-  if (mountPath !== '' && !/^\/(?:[^?#]*[^?#/])$/.test(mountPath)) {
-    throw wrongValue('mountPath', mountPath, allowed)
-  }
-  return mountPath
+/** All else is percent-encoded in requests. */
+const PATH = /^\/(?!\/)[!"$->@-~]*(?<!\/)$/
+
+/**
+ * Checks a path that others lie below.
+ *
+ * @throws TypeError, RangeError
+ */
+export function pathOption(option: 'mountPath' | 'publicPath', path: unknown): string {
+  const allowed =
+    'a path as browsers send it, which begins with one "/" and does not end with one, such as ' +
+    (option === 'mountPath' ? '"/activity"' : '"/app"')
+  if (typeof path !== 'string') throw wrongType(option, path, allowed)
+  if (path !== '' && !PATH.test(path)) throw wrongValue(option, path, allowed)
+  return path
 }
