@@ -1,10 +1,13 @@
 import { systemClock, type Timer } from '../support/clock.js'
+import { isTlsError } from '../support/tls-error.js'
 import { CacheError, type CacheErrorCode } from './cache.js'
 
 /** A cache server in the words of messages, and how long it may take. */
 export interface NamedServer {
   /** `memcached` or `Redis` */
   readonly kind: string
+  /** Whether it is asked by TLS. */
+  readonly tls?: boolean
   readonly name: string
   /** Milliseconds it may take to answer, and to connect. */
   readonly timeoutMs: number
@@ -15,10 +18,10 @@ export interface LinkOwner {
   /** The first reply has come. */
   answered(): void
   /**
-   * The link cannot be used any more. `down`: neither can the server for now. Called before the
+   * The link cannot be used any more. `reason`: neither can the server for now. Called before the
    * requests in flight reject.
    */
-  ended(down: boolean): void
+  ended(reason: CacheError | undefined): void
 }
 
 /** Owner of a link that is used once. */
@@ -130,22 +133,40 @@ export abstract class ServerLink {
     const unanswered = [...this.#inFlight]
     this.#inFlight.clear()
     this.discard(error)
-    this.#owner.ended(down)
+    this.#owner.ended(down ? error : undefined)
     for (const request of unanswered) request.reject(error)
   }
 
   /** The error of requests whose connection broke, or could not be made. */
   protected broken(cause: unknown): CacheError {
     const why = because(cause)
-    if (!this.#connected) {
-      return this.error('CACHE_UNREACHABLE', `cannot be reached${why}: ${CHECK_ADDRESS}`, cause)
+    if (isTlsError(codeOf(cause))) {
+      const what = `is not trusted, or has no TLS${why}: ${CHECK_TLS}`
+      return this.error('CACHE_REFUSED', what, cause)
     }
-    const what = `broke the connection with requests in flight${why}: ${CHECK_RESTART}`
+    if (!this.#connected) {
+      const what = `cannot be reached${why}: ${this.#checkAddress}`
+      return this.error('CACHE_UNREACHABLE', what, cause)
+    }
+    const what = this.#answered
+      ? `broke the connection with requests in flight${why}: ${CHECK_RESTART}`
+      : `broke the connection before it answered${why}: ${this.#checkPort}`
     return this.error('CACHE_TIMEOUT', what, cause)
   }
 
   protected error(code: CacheErrorCode, what: string, cause?: unknown): CacheError {
     return serverError(this.#server, code, what, cause)
+  }
+
+  get #checkAddress(): string {
+    const how = this.#server.tls ? ' with TLS' : ''
+    return `check its address, the firewall, and that it is running${how}`
+  }
+
+  get #checkPort(): string {
+    const { kind, tls = false } = this.#server
+    const how = tls ? 'with' : 'without'
+    return `check that it is running, and that this is a port of ${kind} ${how} TLS`
   }
 
   #remove(request: InFlight): boolean {
@@ -185,11 +206,15 @@ export abstract class ServerLink {
         this.#timer = this.#lookAfter(left)
         return
       }
+      const check = this.#answered ? CHECK_SERVER : this.#checkPort
       const silent = this.#connected
-        ? this.error('CACHE_TIMEOUT', `did not answer within ${timeoutMs} ms: ${CHECK_SERVER}`)
+        ? this.error(
+            'CACHE_TIMEOUT',
+            `did not answer within ${timeoutMs} ms: ${check}, or raise timeoutMs`,
+          )
         : this.error(
             'CACHE_UNREACHABLE',
-            `cannot be reached within ${timeoutMs} ms: ${CHECK_ADDRESS}`,
+            `cannot be reached within ${timeoutMs} ms: ${this.#checkAddress}`,
           )
       if (!this.isCluster) return this.end(silent, true)
       this.reject(request, silent)
@@ -207,12 +232,17 @@ export function serverError(
   return new CacheError(code, `wide-cache: ${kind} ${name} ${what}`, { server: name, cause })
 }
 
-const CHECK_ADDRESS = 'check its address, the firewall, and that it is running'
+const CHECK_TLS = 'check the certificate, and name its authority with ssl-ca'
 const CHECK_RESTART = 'look whether it was restarted'
-const CHECK_SERVER = 'check the server and the network, or raise timeoutMs'
+const CHECK_SERVER = 'check the server and the network'
 
 /** Returns the system's error code (ECONNREFUSED, ENOTFOUND), or else the message, in brackets. */
 function because(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  return ` (${'code' in error && typeof error.code === 'string' ? error.code : error.message})`
+  return error instanceof Error ? ` (${codeOf(error) ?? error.message})` : ''
+}
+
+function codeOf(error: unknown): string | undefined {
+  return error instanceof Error && 'code' in error && typeof error.code === 'string'
+    ? error.code
+    : undefined
 }

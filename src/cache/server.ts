@@ -1,5 +1,5 @@
 import { systemClock } from '../support/clock.js'
-import type { CacheError, CacheErrorCode } from './cache.js'
+import { CacheError, type CacheErrorCode } from './cache.js'
 import { type LinkOwner, type NamedServer, serverError, type ServerLink } from './in-flight.js'
 
 /**
@@ -15,8 +15,8 @@ export class CacheServer<L extends ServerLink> {
   readonly #probeMs: number
   readonly #connect: (owner: LinkOwner) => L
   #link: L | undefined
-  /** Whether the server is known to be down. `#askAgainAt`: earliest next probe, by `elapsed()`. */
-  #down = false
+  /** Why the server is known to be down. `#askAgainAt`: earliest next probe, by `elapsed()`. */
+  #down: CacheError | undefined
   #askAgainAt = 0
   #closed = false
 
@@ -40,14 +40,9 @@ export class CacheServer<L extends ServerLink> {
     if (this.#closed) throw this.#error('CACHE_CLOSED', 'is not asked: the cache has been closed')
     if (this.#down) {
       const now = systemClock.elapsed()
-      if (now < this.#askAgainAt) {
-        throw this.#error(
-          'CACHE_UNREACHABLE',
-          `is down; it is retried every ${this.#probeMs} ms: start it, or check the network`,
-        )
-      }
+      if (now < this.#askAgainAt) throw this.#notAsked(this.#down)
       // A process that has rested does not know, and its first requests are several at once.
-      this.#down = now < this.#askAgainAt + FORGET_MS
+      if (now >= this.#askAgainAt + FORGET_MS) this.#down = undefined
       // This request is the probe.
       this.#askAgainAt = now + this.#probeMs
     }
@@ -72,14 +67,23 @@ export class CacheServer<L extends ServerLink> {
 
   #open(): L {
     return this.#connect({
-      answered: () => (this.#down = false),
-      ended: (down) => {
+      answered: () => (this.#down = undefined),
+      ended: (reason) => {
         this.#link = undefined
-        if (!down) return
-        this.#down = true
+        if (!reason) return
+        this.#down = reason
         this.#askAgainAt = systemClock.elapsed() + PROBE_MS
       },
     })
+  }
+
+  /** Says of a server that is down why it is, so that the log does not call a wrong password so. */
+  #notAsked({ code, message }: CacheError): CacheError {
+    return new CacheError(
+      code === 'CACHE_REFUSED' ? code : 'CACHE_UNREACHABLE',
+      `${message}; it is retried every ${this.#probeMs} ms`,
+      { server: this.name },
+    )
   }
 
   #error(code: CacheErrorCode, what: string): CacheError {

@@ -34,7 +34,9 @@ export class MemcachedLink extends ServerLink {
         const [first] = server.responseBuffer
         if (first === undefined) return
         if (first !== REPLY) {
-          this.end(this.error('CACHE_REFUSED', 'does not speak the binary protocol of memcached'))
+          const says = printable(server.responseBuffer)
+          const what = `does not speak the binary protocol of memcached. It says: ${says}`
+          this.end(this.error('CACHE_REFUSED', what))
         } else if (this.requestsInFlight === 0) this.#broke(new Error('an unexpected reply'))
       })
       this.connected()
@@ -109,10 +111,18 @@ const MAX_OPAQUE = 0xffff
 /** The error of a reply that is one. Its text is the server's own, never a value. */
 export function refusal(server: string, { header, val }: Response): CacheError {
   const status = `0x${header.status.toString(16).padStart(2, '0')}`
-  const text = val.toString('latin1', 0, 80).replace(/[^\x20-\x7e]/g, '?')
+  const text = printable(val)
   return new CacheError(
     'CACHE_REFUSED',
     `wide-cache: memcached ${server} refused the request (status ${status}: ${text})`,
     { server },
   )
+}
+
+/** The beginning of the server's own words. */
+function printable(bytes: Buffer): string {
+  return bytes
+    .toString('latin1', 0, 80)
+    .trim()
+    .replace(/[^\x20-\x7e]/g, '?')
 }

@@ -1,5 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
 import { wrongType, wrongValue } from '../../support/options.js'
+import type { NamedServer } from '../in-flight.js'
 import { withoutSecrets } from '../without-secrets.js'
 
 /** Address of a Redis or Valkey server, and the credentials for it, if any. */
@@ -13,6 +15,8 @@ export interface RedisAddress {
         readonly tls: boolean
         /** Name that TLS asks the server for. Node sends none unless it is told. */
         readonly servername?: string
+        /** Certificates of the authorities, in PEM format. @default those that Node knows */
+        readonly ca?: string
       }
     | { readonly path: string }
   readonly username: string | undefined
@@ -21,11 +25,17 @@ export interface RedisAddress {
   readonly database: number
 }
 
+/** The server in the words of messages. */
+export function namedServer({ name, socket }: RedisAddress, timeoutMs: number): NamedServer {
+  return { kind: 'Redis', name, timeoutMs, tls: 'tls' in socket && socket.tls }
+}
+
 /** Schemes of the URLs of Redis and Valkey. */
 export const REDIS_SCHEMES: readonly string[] = ['redis', 'rediss', 'unix']
 
 const ALLOWED =
-  'redis://user:password@host:port/database, rediss://… with TLS, or unix:///path?db=database, ' +
+  'redis://user:password@host:port/database, rediss://… with TLS and perhaps ?ssl-ca=file, or ' +
+  'unix:///path?db=database, ' +
   'user and password percent-encoded'
 const DEFAULT_PORT = 6379
 const MAX_DATABASE = 2 ** 31 - 1
@@ -50,7 +60,9 @@ export function redisAddress(option: string, text: string): RedisAddress {
   }
   const isUnix = url.protocol === 'unix:'
   const database = isUnix ? (url.searchParams.get('db') ?? '') : url.pathname.slice(1)
-  const known = isUnix ? [...url.searchParams.keys()].every((key) => key === 'db') : !url.search
+  const tls = url.protocol === 'rediss:'
+  const parameter = isUnix ? 'db' : tls ? CA : undefined
+  const known = [...url.searchParams.keys()].every((key) => key === parameter)
   const isRedis = REDIS_SCHEMES.includes(url.protocol.slice(0, -1))
   if (!isRedis || !known || url.hash) throw refused()
   if (database !== '' && !(NUMBER.test(database) && Number(database) <= MAX_DATABASE)) {
@@ -74,11 +86,30 @@ export function redisAddress(option: string, text: string): RedisAddress {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1')
   if (!HOST.test(host)) throw refused()
   const port = Number(url.port || DEFAULT_PORT)
-  const tls = url.protocol === 'rediss:'
+  const ca = url.searchParams.get(CA)
   return {
     name: `${url.hostname}:${port}`,
-    socket: { host, port, tls, ...(tls && isIP(host) === 0 ? { servername: host } : {}) },
+    socket: {
+      host,
+      port,
+      tls,
+      ...(tls && isIP(host) === 0 ? { servername: host } : {}),
+      ...(ca === null ? {} : { ca: authorityIn(ca, option) }),
+    },
     ...credentials,
     database: Number(database),
+  }
+}
+
+/** Name of the parameter, as in the URLs of MySQL. */
+const CA = 'ssl-ca'
+
+function authorityIn(file: string, option: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown failure'
+    const what = `a URL whose file ${CA} cannot be read (${code})`
+    throw wrongValue(option, what, 'the path of a file in PEM format')
   }
 }

@@ -1,5 +1,5 @@
 import { NO_OWNER } from '../in-flight.js'
-import type { RedisAddress } from './address.js'
+import { namedServer, type RedisAddress } from './address.js'
 import { newConnection } from './client.js'
 import { RedisLink } from './link.js'
 
@@ -14,7 +14,7 @@ export type RedisInfo = ReadonlyMap<string, string>
  */
 export async function redisInfo(address: RedisAddress, timeoutMs: number): Promise<RedisInfo> {
   const link = new RedisLink({
-    server: { kind: 'Redis', name: address.name, timeoutMs },
+    server: namedServer(address, timeoutMs),
     owner: NO_OWNER,
     open: (onError) => newConnection(address, onError),
   })

@@ -1,6 +1,7 @@
 import { CacheError } from '../cache.js'
 import { type InFlight, type LinkOwner, type NamedServer, ServerLink } from '../in-flight.js'
 import type { RedisCommands, RedisConnection } from './client.js'
+import { begins, remedyOf } from './said.js'
 
 /**
  * The requests in flight through one client. A fault of the site's own client ends its requests
@@ -110,11 +111,10 @@ export class RedisRefusal extends CacheError {
   readonly outOfMemory: boolean
 
   constructor(server: string, reply: string) {
-    super('CACHE_REFUSED', `wide-cache: Redis ${server} refused the request (${shown(reply)})`, {
-      server,
-    })
-    // Redis 6 says so at the end, if it was a script that found none.
-    this.outOfMemory = /(^| -)OOM /.test(reply)
+    const remedy = remedyOf(reply)
+    const what = `refused the request (${shown(reply)})${remedy === undefined ? '' : `: ${remedy}`}`
+    super('CACHE_REFUSED', `wide-cache: Redis ${server} ${what}`, { server })
+    this.outOfMemory = begins(reply, 'OOM')
   }
 }
 
@@ -122,6 +122,6 @@ export class RedisRefusal extends CacheError {
 function shown(reply: string): string {
   return reply
     .replace(/,? with args .*$/s, '')
-    .slice(0, 120)
+    .slice(0, 160)
     .replace(/[^\x20-\x7e]/g, '?')
 }

@@ -2,8 +2,9 @@ import { given, integer, onlyKnown } from '../../support/options.js'
 import type { Cache, CacheError } from '../cache.js'
 import { checkIncrement, checkKey, checkTtl, checkValue, safeSum } from '../checks.js'
 import { getMany } from '../get-many.js'
+import type { NamedServer } from '../in-flight.js'
 import { CacheServer } from '../server.js'
-import { type RedisAddress, redisAddress } from './address.js'
+import { namedServer, type RedisAddress, redisAddress } from './address.js'
 import {
   checkClient,
   connectionOf,
@@ -41,8 +42,8 @@ export interface RedisClientOptions extends RedisOptions {
  *
  * @example
  * createActivity({ cache: redis('redis://127.0.0.1:6379') })
- * @param server `redis://user:password@host:port/database`, `rediss://…` with TLS,
- * `unix:///path?db=database`; or the site's own client
+ * @param server `redis://user:password@host:port/database`, `rediss://…?ssl-ca=file`
+ * with TLS, `unix:///path?db=database`; or the site's own client
  * @throws TypeError, RangeError if an option is wrong; Error if the package is not installed
  */
 export function redis(server: string, options?: RedisOptions): Cache
@@ -57,7 +58,8 @@ export function redis(server: string | RedisClientOptions, options: RedisOptions
   checkClient(client)
   const connection = connectionOf(client)
   const name = connection.isCluster ? 'cluster' : 'client'
-  return new Redis(name, checkedTimeout(timeoutMs), () => connection)
+  const named = { kind: 'Redis', name, timeoutMs: checkedTimeout(timeoutMs) }
+  return new Redis(named, () => connection)
 }
 
 /** {@link redis}, its URL read already. */
@@ -65,7 +67,7 @@ export function openRedis(address: RedisAddress, options: RedisOptions): Cache {
   onlyKnown('redis', options, ['timeoutMs'])
   const timeoutMs = checkedTimeout(given(options).timeoutMs)
   loadPackage()
-  return new Redis(address.name, timeoutMs, (onError) => newConnection(address, onError))
+  return new Redis(namedServer(address, timeoutMs), (onError) => newConnection(address, onError))
 }
 
 function checkedTimeout(timeoutMs = 500): number {
@@ -80,8 +82,7 @@ class Redis implements Cache {
   readonly neverGoesBack = false
   readonly #server: CacheServer<RedisLink>
 
-  constructor(name: string, timeoutMs: number, open: Open) {
-    const server = { kind: 'Redis', name, timeoutMs }
+  constructor(server: NamedServer, open: Open) {
     this.#server = new CacheServer(server, (owner) => new RedisLink({ server, owner, open }))
   }
 

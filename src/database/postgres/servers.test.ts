@@ -3,11 +3,11 @@
  * fall silent, locks of holders that are gone, and connections that something replaces.
  */
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { inspect } from 'node:util'
 import pg from 'pg'
+import { makeCertificate } from '../../../test/servers/certificate.js'
 import { handOver, startPostgres, type Postgres } from '../../../test/servers/postgres.js'
 import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 import { type Relay, startRelay } from '../../../test/servers/relay.js'
@@ -147,11 +147,7 @@ describe('PostgreSQL with TLS', () => {
   const file = (name: string) => join(folder, name)
   let server: Postgres
   before(async () => {
-    const subject = ['-subj', '/CN=localhost', '-addext', 'subjectAltName=DNS:localhost']
-    const keys = ['-newkey', 'rsa:2048', '-nodes', '-keyout', file('key'), '-out', file('cert')]
-    execFileSync('openssl', ['req', '-x509', '-days', '2', ...subject, ...keys], {
-      stdio: 'ignore',
-    })
+    makeCertificate(folder)
     server = await startPostgres()
     handOver(folder)
     await server.tell(`ALTER SYSTEM SET ssl_cert_file = '${file('cert')}'`)

@@ -1,4 +1,5 @@
 /** Errors that any database server may cause, whichever driver reports them. */
+import { isTlsError } from '../../support/tls-error.js'
 import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
 import { ACQUIRE_TIMEOUT_MS, QUEUE_LIMIT } from './limits.js'
 import type { Categories, ErrorRead, ErrorWords } from './product.js'
@@ -57,12 +58,12 @@ export function categoryOf<T>(
 }
 
 /** TLS that is not there or not trusted, a password that is missing: these do not pass. */
-const USAGE = /^(?:HANDSHAKE_|AUTH_|ERR_|CERT_|SELF_SIGNED|DEPTH_ZERO|UNABLE_TO_|HOSTNAME_)/
+const USAGE = /^(?:HANDSHAKE_|AUTH_|ERR_)/
 const SAYS_USAGE = /SSL connections|SASL|password must be|client password/i
 
 /** Reads an error of the client, or of the network. `lost`: code of one that has none. */
 export function clientError(code: string | undefined, message: string, lost: string): ErrorRead {
-  const isUsage = USAGE.test(code ?? '') || SAYS_USAGE.test(message)
+  const isUsage = USAGE.test(code ?? '') || isTlsError(code) || SAYS_USAGE.test(message)
   return {
     code: code ?? (isUsage ? 'DATABASE_CLIENT' : lost),
     category: isUsage ? 'usage' : 'unreachable',
