@@ -231,3 +231,14 @@ test('a run counts as failed while the last chores have failed, and not any more
   assert.deepEqual(ended, [false])
   await collector.end()
 })
+
+test('a collector that is stopped before a run begins leaves no timer', async () => {
+  const { clock, done, collector } = bench(EACH_MINUTE)
+  await clock.advance(60_010)
+  assert.equal(clock.pending, 1)
+  collector.stop()
+  assert.equal(clock.pending, 0)
+  await collector.end()
+  await clock.advance(61_000)
+  assert.deepEqual(done, [])
+})

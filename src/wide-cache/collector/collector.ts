@@ -1,6 +1,6 @@
 import { warnOfFailure } from '../../connections/warn-failure.js'
 import { DatabaseError } from '../../database/database.js'
-import { sleep } from '../../support/clock.js'
+import { type TimeLimit, timeLimit } from '../../support/clock.js'
 import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
@@ -45,6 +45,8 @@ export class Collector {
   readonly #chores: Chores
   readonly #schedule: Schedule
   #stopped = false
+  /** The wait until a run begins, or is repeated. */
+  #waiting: TimeLimit | undefined
   #running: Promise<unknown> | undefined
   /** Chores that a run has begun. */
   #doing: Promise<void> | undefined
@@ -67,6 +69,7 @@ export class Collector {
   /** Begins no more runs. */
   stop(): void {
     this.#stopped = true
+    this.#waiting?.cancel()
     this.#schedule.stop()
   }
 
@@ -80,11 +83,17 @@ export class Collector {
   /** Looks for the lease, or runs. Repeats a run that the locks of others stop. Never rejects. */
   async #moment(msToNext: number): Promise<void> {
     if (this.#elapsed < this.#restUntil) return
-    const { clock } = this.#parts.environment
-    await sleep(clock, this.#msToBegin(msToNext))
+    await this.#wait(this.#msToBegin(msToNext))
     while (!this.#stopped && (await (this.#running = this.#meetsLocks()))) {
-      await sleep(clock, AFTER_CONFLICT_MS)
+      await this.#wait(AFTER_CONFLICT_MS)
     }
+  }
+
+  /** Waits; for ever, if it is stopped meanwhile. */
+  async #wait(ms: number): Promise<void> {
+    if (this.#stopped) return
+    this.#waiting = timeLimit(this.#parts.environment.clock, ms)
+    await this.#waiting.over
   }
 
   get #elapsed(): number {
