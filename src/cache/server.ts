@@ -77,7 +77,7 @@ export class CacheServer<L extends ServerLink> {
     })
   }
 
-  /** Says of a server that is down why it is, so that the log does not call a wrong password so. */
+  /** Repeats why the server cannot be used: a wrong password is not to be logged as "is down". */
   #notAsked({ code, message }: CacheError): CacheError {
     return new CacheError(
       code === 'CACHE_REFUSED' ? code : 'CACHE_UNREACHABLE',
