@@ -232,6 +232,18 @@ test('a run counts as failed while the last chores have failed, and not any more
   await collector.end()
 })
 
+test('a collector that is stopped while locks stop its run leaves no timer', async () => {
+  const { clock, world, collector } = bench(EACH_MINUTE)
+  let meet = (_: Error): void => undefined
+  world.draining = new Promise((_, reject) => (meet = reject))
+  await clock.advance(61_000)
+  collector.stop()
+  meet(new DatabaseError('ER_LOCK_DEADLOCK', 'lock', 'a deadlock'))
+  await collector.end()
+  await flushPromises()
+  assert.equal(clock.pending, 0)
+})
+
 test('a collector that is stopped before a run begins leaves no timer', async () => {
   const { clock, done, collector } = bench(EACH_MINUTE)
   await clock.advance(60_010)
