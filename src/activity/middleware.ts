@@ -67,8 +67,9 @@ export function requestViews(
       // Typed as Express's for the site's own functions, whatever framework it is.
       const req = received as Request
       visitors.record(req, undefined, (identity, userAgent, isBot) => {
-        const ask = (): ViewedPage => viewed(req, targetOf(req), sentMeasure(isBot), page)
-        const view = publicPath === '' ? ask() : new Mount(req, publicPath).during(req, ask)
+        const view = new Mount(req, publicPath).during(req, () =>
+          viewed(req, targetOf(req), sentMeasure(isBot), page),
+        )
         count(view, identity, userAgent)
       })
     },

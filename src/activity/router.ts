@@ -67,7 +67,7 @@ export function activityRouter(
     new Map<string, Route>([
       ['/', { GET: figures }],
       ['/widget.js', { GET: script('widget.js', publicPath) }],
-      ['/seen.js', { GET: script('seen.js', publicPath) }],
+      ['/seen.js', { GET: script('seen.js') }],
       ['/seen', { POST: seenRoute(seen, publicPath) }],
     ]),
   )
@@ -77,7 +77,7 @@ export function activityRouter(
  * Sends a script as it is beside this file, but for the address that the widget asks by default,
  * and the `export {}` that tsc adds: the widget runs as a classic script as well.
  */
-function script(name: string, publicPath: string): Answer {
+function script(name: string, publicPath = ''): Answer {
   const source = readFileSync(packageFile(`activity/${name}`), 'utf8')
     .replace(/^export \{\};$/m, '')
     .replace("'/activity'", () => JSON.stringify(`${publicPath}/activity`))

@@ -12,12 +12,11 @@ function withoutOrigin(target: string): string {
 
 /** Puts `prefix`, a path that a proxy has removed, before a target again. */
 export function prefixed(prefix: string, target: string): string {
-  if (prefix === '') return target
   const rest = withoutOrigin(target)
   return prefix + (rest.startsWith('/') ? rest : `/${rest}`)
 }
 
-/** The target as a proxy that removes `prefix` asks for it; `undefined`: it is not below that. */
+/** The target without `prefix`, which is itself `/`; `undefined`: it is not below that. */
 export function targetBelow(prefix: string, target: string): string | undefined {
   if (!target.startsWith(prefix)) return undefined
   const rest = target.slice(prefix.length)

@@ -2,7 +2,7 @@
 import { wrongType, wrongValue } from '../support/options.js'
 import { sendJson } from './answers.js'
 import type { Handler, Next, Received } from './handler.js'
-import { pathOf } from './path.js'
+import { pathOf, targetBelow } from './path.js'
 import type { ServerResponse } from 'node:http'
 
 /** Answers a request. What it throws, or rejects with, goes to the site's error handler. */
@@ -33,7 +33,7 @@ export function below(
   find: (path: string, method: string | undefined) => Answer | undefined,
 ): Handler {
   return (req, res, next = ending(res)) => {
-    const path = pathBelow(mountPath, req.url ?? '/')
+    const path = targetBelow(mountPath, pathOf(req.url ?? '/'))
     const method = req.method === 'HEAD' ? 'GET' : req.method
     const answer = path === undefined ? undefined : find(path, method)
     if (!answer) return next()
@@ -46,13 +46,6 @@ export function below(
 /** Express takes texts such as `route` for something else than an error. */
 function errorOf(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error('not an error', { cause: thrown })
-}
-
-/** The path of a request's target below the mount; the mount itself is `/`, with or without. */
-function pathBelow(mountPath: string, target: string): string | undefined {
-  const path = pathOf(target)
-  if (path === mountPath) return '/'
-  return path.startsWith(`${mountPath}/`) ? path.slice(mountPath.length) : undefined
 }
 
 function refusal(route: Route): Answer {

@@ -6,8 +6,14 @@ import assert from 'node:assert/strict'
 import { request, type IncomingMessage, type ServerResponse } from 'node:http'
 import { after, before, test } from 'node:test'
 import express, { type Request } from 'express'
-import { type ActivityOptions, createActivity, createHits } from '../../src/index.js'
-import { lenientPath, memory, sqlite } from '../../src/index.js'
+import {
+  type ActivityOptions,
+  createActivity,
+  createHits,
+  lenientPath,
+  memory,
+  sqlite,
+} from '../../src/index.js'
 import { complaintsOf } from '../../src/support/browser.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { BROWSER, serving, TO_A_PAGE } from '../../src/support/http.fixture.js'
