@@ -1,4 +1,5 @@
 import { systemClock, type Timer } from '../support/clock.js'
+import { codeOf } from '../support/errors.js'
 import { isTlsError } from '../support/tls-error.js'
 import { CacheError, type CacheErrorCode } from './cache.js'
 
@@ -6,8 +7,8 @@ import { CacheError, type CacheErrorCode } from './cache.js'
 export interface NamedServer {
   /** `memcached` or `Redis` */
   readonly kind: string
-  /** Whether it is asked by TLS. */
-  readonly tls?: boolean
+  /** Whether it is asked by TLS; `undefined`: the site's own client knows. */
+  readonly tls: boolean | undefined
   readonly name: string
   /** Milliseconds it may take to answer, and to connect. */
   readonly timeoutMs: number
@@ -164,7 +165,8 @@ export abstract class ServerLink {
   }
 
   get #checkPort(): string {
-    const { kind, tls = false } = this.#server
+    const { kind, tls } = this.#server
+    if (tls === undefined) return 'check that it is running, and the options of the client'
     const how = tls ? 'with' : 'without'
     return `check that it is running, and that this is a port of ${kind} ${how} TLS`
   }
@@ -239,10 +241,4 @@ const CHECK_SERVER = 'check the server and the network'
 /** Returns the system's error code (ECONNREFUSED, ENOTFOUND), or else the message, in brackets. */
 function because(error: unknown): string {
   return error instanceof Error ? ` (${codeOf(error) ?? error.message})` : ''
-}
-
-function codeOf(error: unknown): string | undefined {
-  return error instanceof Error && 'code' in error && typeof error.code === 'string'
-    ? error.code
-    : undefined
 }

@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { createClient } from 'redis'
 import type { Cache } from './cache.js'
 import { memcached } from './memcached/memcached.js'
 import { redis } from './redis/redis.js'
@@ -120,6 +121,23 @@ describe('a cache that cannot be used says why, at each request', () => {
       }
     })
   }
+
+  test("the site's own client, whose TLS only the site knows", async () => {
+    const server = await startRedis()
+    const client = await createClient({ url: server.url }).connect()
+    const cache = redis({ client, ...SHORT })
+    try {
+      await client.sendCommand(['CLIENT', 'PAUSE', '60000'])
+      await assert.rejects(cache.get('key'), {
+        message: /did not answer within 500 ms: check that it is running, and the options of the/,
+      })
+    } finally {
+      await cache.close()
+      client.destroy()
+      await server.kill()
+      await server.stop()
+    }
+  })
 
   test('a memcached that has no connection left is quoted', async () => {
     const caches = Array.from({ length: 80 }, () => memcached(other.address, PATIENT))

@@ -5,6 +5,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import { METRICS_CONTENT_TYPE } from '../metrics/prometheus.js'
 import { systemClock } from '../support/clock.js'
+import { codeOf } from '../support/errors.js'
 import type { Logger } from '../support/logger.js'
 import { shared } from '../support/shared.js'
 import { UsageError } from './arguments.js'
@@ -68,8 +69,8 @@ export async function listen({ host, port }: Address, served: Served): Promise<L
   try {
     await listening(server, host, port)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
-    throw new UsageError(`--listen: nothing can listen on ${bracketed(host)}:${port} (${code})`)
+    const why = codeOf(error) ?? String(error)
+    throw new UsageError(`--listen: nothing can listen on ${bracketed(host)}:${port} (${why})`)
   }
   const address = server.address()
   return {

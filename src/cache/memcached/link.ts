@@ -16,7 +16,7 @@ export class MemcachedLink extends ServerLink {
   #lastOpaque = 0
 
   constructor(address: MemcachedAddress, timeoutMs: number, owner: LinkOwner) {
-    super({ kind: 'memcached', name: address.name, timeoutMs }, owner)
+    super({ kind: 'memcached', name: address.name, timeoutMs, tls: false }, owner)
     // Timeouts of 0: none of memjs's own.
     const server = new memjs.Server(
       address.host,

@@ -57,7 +57,7 @@ class Memcached implements Cache {
       addresses.map((address) => {
         const { name } = address
         const connect = (owner: LinkOwner) => new MemcachedLink(address, timeoutMs, owner)
-        return [name, new CacheServer({ kind: 'memcached', name, timeoutMs }, connect)]
+        return [name, new CacheServer({ kind: 'memcached', name, timeoutMs, tls: false }, connect)]
       }),
     )
     this.#ring = new Ring([...this.#servers.keys()])

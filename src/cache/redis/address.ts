@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { isIP } from 'node:net'
+import { codeOf } from '../../support/errors.js'
 import { wrongType, wrongValue } from '../../support/options.js'
 import type { NamedServer } from '../in-flight.js'
 import { withoutSecrets } from '../without-secrets.js'
@@ -108,8 +109,7 @@ function authorityIn(file: string, option: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown failure'
-    const what = `a URL whose file ${CA} cannot be read (${code})`
+    const what = `a URL whose file ${CA} cannot be read (${codeOf(error) ?? 'unknown failure'})`
     throw wrongValue(option, what, 'the path of a file in PEM format')
   }
 }

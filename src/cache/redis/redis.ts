@@ -58,7 +58,7 @@ export function redis(server: string | RedisClientOptions, options: RedisOptions
   checkClient(client)
   const connection = connectionOf(client)
   const name = connection.isCluster ? 'cluster' : 'client'
-  const named = { kind: 'Redis', name, timeoutMs: checkedTimeout(timeoutMs) }
+  const named = { kind: 'Redis', name, timeoutMs: checkedTimeout(timeoutMs), tls: undefined }
   return new Redis(named, () => connection)
 }
 

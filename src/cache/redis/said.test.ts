@@ -2,12 +2,13 @@
 import assert from 'node:assert/strict'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import { describe, test } from 'node:test'
+import { after, describe, test } from 'node:test'
 import { createClient } from 'redis'
 import type { Cache } from '../cache.js'
 import { RedisRefusal } from './link.js'
 import { redis } from './redis.js'
 import { SAID } from './said.js'
+import { eventually } from '../../support/eventually.fixture.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { PATIENT } from '../../../test/servers/memcached.js'
 import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
@@ -31,6 +32,7 @@ interface Provoked {
 const folder = temporaryFolder('redis-said')
 // A file cannot be saved where there is a folder.
 mkdirSync(join(folder, 'taken'))
+after(() => removeFolder(folder))
 
 /** By the code of which the server speaks. */
 const PROVOKED: Readonly<Record<string, Provoked>> = {
@@ -72,11 +74,11 @@ describe('redis: what the server says, and what to do', () => {
       const cache = redis(`redis://${url.replace('HOST', server.address)}`, PATIENT)
       try {
         const { remedy } = SAID.find(({ codes }) => codes.includes(code))!
-        let message = ''
-        while (!message.includes(code)) {
-          // What was told takes effect a moment later.
-          message = await (ask?.(cache) ?? cache.get('key')).then(String, shown)
-        }
+        // What was told takes effect a moment later.
+        const message = await eventually(`the server says ${code}`, async () => {
+          const said = await (ask?.(cache) ?? cache.get('key')).then(String, shown)
+          return said.includes(code) && said
+        })
         assert(message.includes(`refused the request (${code}`), message)
         assert(message.includes(`): ${remedy}`), message)
         assert.doesNotMatch(message, /s3cret/)
@@ -94,7 +96,6 @@ describe('redis: what the server says, and what to do', () => {
       others.map(({ codes }) => codes[0]),
       ['DENIED'],
     )
-    removeFolder(folder)
   })
   test('a reply without a row has none', () => {
     assert.match(new RedisRefusal('h:1', 'ERR OOMPH').message, /refused the request \(ERR OOMPH\)$/)

@@ -2,6 +2,7 @@
  * Errors of PostgreSQL and pg. Their messages quote values and statements (`syntax error at or near
  * "x"`), and their details show rows.
  */
+import { codeOf } from '../../support/errors.js'
 import type { DatabaseError } from '../database.js'
 import { categoryOf, clientError, SILENCE, translated } from '../servers/errors.js'
 import type { Categories, ErrorRead, ErrorWords } from '../servers/product.js'
@@ -54,8 +55,7 @@ export const ERRORS: ErrorWords = {
 export const postgresError = (error: unknown): DatabaseError => translated(ERRORS, error)
 
 function read(error: unknown): ErrorRead {
-  const given = error instanceof Error && 'code' in error ? error.code : undefined
-  const code = typeof given === 'string' ? given : undefined
+  const code = codeOf(error)
   const message = (error instanceof Error && error.message) || 'The connection was lost'
   // The server's errors have a severity, and Node's have none.
   const isServers = error instanceof Error && 'severity' in error && /^\w{5}$/.test(code ?? '')

@@ -1,5 +1,6 @@
 /** Reads the parameters of a URL that ask for TLS. No message shows a value. */
 import { readFileSync } from 'node:fs'
+import { codeOf } from '../../support/errors.js'
 import { wrongValue } from '../../support/options.js'
 import type { Parameters, TlsLevel, TlsOptions, TlsWords } from './product.js'
 
@@ -76,8 +77,7 @@ function contentOf(
   try {
     return readFileSync(value, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown failure'
-    const what = `cannot be read (${code})`
+    const what = `cannot be read (${codeOf(error) ?? 'unknown failure'})`
     if (refusesMissingFile) {
       throw wrongValue(parameter, `a file that ${what}`, 'the path of a file in PEM format')
     }
