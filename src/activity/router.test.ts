@@ -5,6 +5,7 @@ import { Script } from 'node:vm'
 import type { Response } from 'express'
 import request from 'supertest'
 import { expresses } from '../support/http.fixture.js'
+import { BurstLogger, SILENT } from '../support/logger.js'
 import { activityRouter, type ActivityRouterOptions } from './router.js'
 import type { ActivityStats } from './stats.js'
 
@@ -18,6 +19,8 @@ const FIGURES: ActivityStats = {
   upper: 350,
 }
 
+const logger = new BurstLogger(SILENT, () => 0)
+
 for (const [name, express] of expresses) {
   const site = (
     stats: () => Promise<ActivityStats>,
@@ -28,7 +31,7 @@ for (const [name, express] of expresses) {
     app.set('etag', false)
     app.use(
       '/activity',
-      activityRouter({ stats, statsTtlSeconds, publicPath: '', seen: () => {} }, options),
+      activityRouter({ stats, statsTtlSeconds, publicPath: '', seen: () => {}, logger }, options),
     )
     return app
   }
@@ -101,6 +104,7 @@ for (const [name, express] of expresses) {
           statsTtlSeconds: 30,
           publicPath: '',
           seen: () => {},
+          logger,
         }),
       )
       await request(app).get('/').expect(504)

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { BurstLogger } from '../support/logger.js'
 import { given, oneOf, onlyKnown } from '../support/options.js'
 import { packageFile } from '../support/package-file.js'
 import { JSON_TYPE, sendTagged, sendUnavailable, tagged } from '../page-views/answers.js'
@@ -37,6 +38,7 @@ export interface RouterParts {
   readonly stats: () => Promise<ActivityStats>
   readonly statsTtlSeconds: number
   readonly seen: Report
+  readonly logger: BurstLogger
   /** The path that a proxy in front of the site removes. */
   readonly publicPath: string
 }
@@ -48,7 +50,7 @@ export interface RouterParts {
  * @throws TypeError, RangeError naming the option that is wrong
  */
 export function activityRouter(
-  { stats, statsTtlSeconds, seen, publicPath }: RouterParts,
+  { stats, statsTtlSeconds, seen, publicPath, logger }: RouterParts,
   options: ActivityRouterOptions = {},
 ): Handler {
   onlyKnown('activity.router', options, ['cacheControl', 'mountPath'])
@@ -68,7 +70,7 @@ export function activityRouter(
       ['/', { GET: figures }],
       ['/widget.js', { GET: script('widget.js', publicPath) }],
       ['/seen.js', { GET: script('seen.js') }],
-      ['/seen', { POST: seenRoute(seen, publicPath) }],
+      ['/seen', { POST: seenRoute(seen, publicPath, logger) }],
     ]),
   )
 }

@@ -8,6 +8,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Received } from '../page-views/handler.js'
 import { type Host, hostOf } from '../page-views/host.js'
+import { printable } from '../support/printable.js'
 
 /** A view of a page, as a browser reports it. */
 export interface SeenReport {
@@ -77,6 +78,19 @@ function hostOfOrigin(origin: string | undefined): Host | undefined {
   if (origin === undefined || !URL.canParse(origin)) return undefined
   const { hostname, port } = new URL(origin)
   return { name: hostname, port: port || undefined }
+}
+
+/** Characters of an origin in a log line; a name in the DNS has at most 253. */
+const MAX_ORIGIN = 300
+
+/** Says whose page sends a report, and for which host, for a log line. */
+export function whoReports(req: Received): { readonly page: string; readonly asked: string } {
+  const { name = 'an unknown host', port } = hostOf(req) ?? {}
+  const said = (text: string): string => printable(text.slice(0, MAX_ORIGIN))
+  return {
+    page: said(req.headers.origin ?? 'an unknown site'),
+    asked: said(port === undefined ? name : `${name}:${port}`),
+  }
 }
 
 function bodyOf(req: IncomingMessage): Promise<Buffer> {

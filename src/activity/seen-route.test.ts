@@ -6,7 +6,7 @@ import request from 'supertest'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, expresses, TO_A_PAGE } from '../support/http.fixture.js'
+import { BROWSER, expresses, raw, serving, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
 import { campaign } from './dimensions/campaign.js'
@@ -71,6 +71,7 @@ for (const [name, express] of expresses) {
   /** A site, and what it has counted as served and as seen. */
   const site = (options: ActivityOptions = {}) => {
     const log = keptLog()
+    const logger = new BurstLogger(log, () => 0)
     const served: Counted[] = []
     const seen: Counted[] = []
     const { middleware, seen: report } = requestViews(
@@ -79,14 +80,14 @@ for (const [name, express] of expresses) {
         const counted = measure === 'seen' ? seen : served
         if (measure !== 'bots') counted.push({ ...viewed, identity, userAgent })
       },
-      new BurstLogger(log, () => 0),
+      logger,
     )
     const app = express()
     app.set('trust proxy', 1)
     app.use(middleware())
     const stats = () => Promise.reject(new Error('none'))
     const { publicPath = '' } = options
-    const parts = { stats, statsTtlSeconds: 1, publicPath, seen: report }
+    const parts = { stats, statsTtlSeconds: 1, publicPath, seen: report, logger }
     app.use('/activity', activityRouter(parts))
     app.use((_req, res) => void res.send('<p>'))
     return { app, served, seen, log }
@@ -169,6 +170,45 @@ for (const [name, express] of expresses) {
     await request(one.app).get('/activity/seen').expect(405).expect('Allow', 'POST')
     assert.deepEqual([one.served, one.seen], [[], []])
   })
+
+  test(`${name}: the log says once whose reports are refused, and what to set`, async () => {
+    const one = site()
+    const report = (headers: object, text = '{"page":"/"}') =>
+      request(one.app)
+        .post('/activity/seen')
+        .set({ ...HEADERS, Host: 'upstream:8080', Origin: 'https://forum.example', ...headers })
+        .send(text)
+    const trusted = { 'X-Forwarded-Host': 'forum.example' }
+    await report(trusted).expect(204)
+    await report({ 'Sec-Fetch-Site': 'same-origin' }).expect(204)
+    await report(trusted, 'no report').expect(400)
+    assert.deepEqual(one.log.lines, [])
+    await report({}).expect(403)
+    await report({ Origin: 'https://other.example' }).expect(403)
+    assert.equal(one.log.lines.length, 1)
+    assert.match(
+      one.log.lines[0]!,
+      new RegExp(
+        '^wide-cache: a report of a seen page is refused with 403: it comes from a page of ' +
+          'https://forum\\.example, and the request is for upstream:8080; .* "trust proxy"',
+      ),
+    )
+  })
+
+  for (const [what, origin, said] of [
+    ['cut', `https://${'a'.repeat(5000)}.example`, /of https:\/\/a{292}, and/],
+    ['never obeyed by a terminal', 'https://a\x85.example', /of https:\/\/a\\u\{85\}\.example, /],
+  ] as const) {
+    test(`${name}: what a stranger makes the log say is ${what}`, async () => {
+      const one = site()
+      await serving(one.app, async (port) => {
+        const head = ['POST /activity/seen HTTP/1.1', 'Host: x', `Origin: ${origin}`]
+        const rest = ['Content-Length: 0', 'Connection: close', '', '']
+        await raw(port, Buffer.from([...head, ...rest].join('\r\n'), 'latin1'))
+      })
+      assert.match(one.log.lines[0] ?? '', said)
+    })
+  }
 
   test(`${name}: the answer waits for no function of the site, nor for its errors`, async () => {
     let answered = false

@@ -1,22 +1,24 @@
 /** `POST /seen`: takes reports of `seen.js`. */
 import type { ServerResponse } from 'node:http'
+import type { BurstLogger } from '../support/logger.js'
 import { sendJson } from '../page-views/answers.js'
 import type { Received } from '../page-views/handler.js'
 import { type Report, reported } from '../page-views/reports.js'
 import { targetBelow } from '../page-views/path.js'
 import type { Answer } from '../page-views/router.js'
-import { ReportRefused, type SeenReport, seenReport } from './seen-report.js'
+import { ReportRefused, type SeenReport, seenReport, whoReports } from './seen-report.js'
 
 /** Answers 204 to a report, and counts it then; a refusal says what is wrong. */
-export function seenRoute(count: Report, publicPath: string): Answer {
+export function seenRoute(count: Report, publicPath: string, logger: BurstLogger): Answer {
   return async (req, res) => {
     let report: SeenReport
     try {
       report = await seenReport(req)
     } catch (error) {
       // Otherwise the sender has gone.
-      if (error instanceof ReportRefused) refuse(res, error)
-      return
+      if (!(error instanceof ReportRefused)) return
+      if (error.status === 403) warnOfRefusal(req, logger)
+      return refuse(res, error)
     }
     // A timeout of the site's own may have answered.
     if (!res.headersSent) res.writeHead(204).end()
@@ -24,6 +26,16 @@ export function seenRoute(count: Report, publicPath: string): Answer {
     count(view, res)
     reported(req, view, res)
   }
+}
+
+function warnOfRefusal(req: Received, logger: BurstLogger): void {
+  const { page, asked } = whoReports(req)
+  logger.warn(
+    'report refused',
+    `wide-cache: a report of a seen page is refused with 403: it comes from a page of ${page}, ` +
+      `and the request is for ${asked}; if both are this site, have the proxy send on Host, or ` +
+      'X-Forwarded-Host, which Express reads with "trust proxy" (docs/seen.md)',
+  )
 }
 
 function refuse(res: ServerResponse, { status, message }: ReportRefused): void {

@@ -63,12 +63,13 @@ class Site {
 
   constructor() {
     const { app } = this
+    const logger = new BurstLogger(keptLog(), () => 0)
     const { middleware, seen } = requestViews(
       activitySettings({ collect: false }),
       ({ measure, page }, visitor) => {
         if (measure !== 'bots') this[measure].push({ page, visitor })
       },
-      new BurstLogger(keptLog(), () => 0),
+      logger,
     )
     app.use((_req, res, next) => {
       res.set('Content-Security-Policy', POLICY)
@@ -76,7 +77,10 @@ class Site {
     })
     app.use(middleware())
     const stats = () => Promise.reject(new Error('none'))
-    app.use('/activity', activityRouter({ stats, statsTtlSeconds: 1, publicPath: '', seen }))
+    app.use(
+      '/activity',
+      activityRouter({ stats, statsTtlSeconds: 1, publicPath: '', seen, logger }),
+    )
     app.get('/probe.js', (_req, res) => void res.type('js').send(PROBE))
     app.get('/follow.js', (_req, res) => void res.type('js').send(FOLLOW))
     app.post('/loaded', express.text(), (req, res) => {

@@ -98,7 +98,8 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     const { statsTtlSeconds, publicPath } = this.#settings
     const { seen } = this.#requests
     const stats = () => this.stats()
-    return activityRouter({ stats, statsTtlSeconds, seen, publicPath }, options)
+    const { logger } = this
+    return activityRouter({ stats, statsTtlSeconds, seen, publicPath, logger }, options)
   }
 
   record(visit: RecordedVisit): void

@@ -7,6 +7,7 @@ import { BROWSER_TIME_ZONE, startBrowser } from '../../test/servers/browser.js'
 import { complaintsOf } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { serving } from '../support/http.fixture.js'
+import { BurstLogger, SILENT } from '../support/logger.js'
 import { activityRouter } from './router.js'
 import type { ActivityStats } from './stats.js'
 
@@ -49,6 +50,7 @@ async function onStage(body: string, play: (scene: Scene) => Promise<void>): Pro
     statsTtlSeconds: 1,
     publicPath: '',
     seen: () => {},
+    logger: new BurstLogger(SILENT, () => 0),
   })
   app.use((_req, res, next) => {
     res.set('Content-Security-Policy', POLICY)

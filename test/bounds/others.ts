@@ -40,6 +40,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'activity/dimensions/campaign.ts MAX_LOOKED_AT',
     'activity/dimensions/device-class.ts MAX_LOOKED_AT',
     'activity/dimensions/referrer-host.ts MAX_LOOKED_AT',
+    'activity/seen-report.ts MAX_ORIGIN',
     'buckets/reason.ts MAX_REASON',
     'cli/doctor/doctor.ts MAX_LINE',
     'cli/table.ts MAX_LINE',
