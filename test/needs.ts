@@ -33,15 +33,17 @@ export interface Needs {
   readonly programs: ReadonlySet<Program>
   /** Of these, the servers that the files share. */
   readonly shared: ReadonlySet<Program>
+  /** Of these, the programs that the files start, or ask about, themselves. */
+  readonly own: ReadonlySet<Program>
 }
 
 /** @param files paths from the root of the project */
 export function needsOf(files: readonly string[]): Needs {
-  const [programs, shared] = [new Set<Program>(), new Set<Program>()]
+  const [own, shared] = [new Set<Program>(), new Set<Program>()]
   const seen = new Set(files)
   // A set goes on to what is added to it meanwhile.
   for (const file of seen) {
-    for (const program of STARTS[file.replace(/^test\/servers\//, '')] ?? []) programs.add(program)
+    for (const program of STARTS[file.replace(/^test\/servers\//, '')] ?? []) own.add(program)
     const text = readFileSync(join(ROOT, file), 'utf8').replace(/^import type [^']*'.*'$/gm, '')
     for (const [, path] of text.matchAll(/'(\.[^'\n]*)\.[jt]s'/g)) {
       const next = normalize(join(dirname(file), `${path}.ts`)).replaceAll('\\', '/')
@@ -51,5 +53,5 @@ export function needsOf(files: readonly string[]): Needs {
       if (text.includes(name)) shared.add(program)
     }
   }
-  return { programs: new Set([...programs, ...shared]), shared }
+  return { programs: new Set([...own, ...shared]), shared, own }
 }

@@ -1,9 +1,10 @@
 /**
- * Runs the tests: `npm test -- [--all | --fast] [part of a file's path …]`. Installs the server
- * programs that the files need, starts one MariaDB, one PostgreSQL and one memcached for all files
- * if they ask for them, and runs the files in processes, several at a time, since many wait more
- * than they work. Small ones share a process (see `groups.ts`). `--all` makes the tests that scale
- * (see `scale.ts`) as large as they get. `--fast` runs only what needs no server, browser or build.
+ * Runs the tests: `npm test -- [--all | --fast | --mysql] [part of a file's path …]`. Installs the
+ * server programs that the files need, starts one MariaDB, one PostgreSQL and one memcached for all
+ * files if they ask for them, and runs the files in processes, several at a time, since many wait
+ * more than they work. Small ones share a process (see `groups.ts`). `--all` makes the tests that
+ * scale (see `scale.ts`) as large as they get. `--fast` runs only what needs no server, browser or
+ * build. `--mysql` runs only what touches MySQL, on a real one (see `on-mysql.ts`).
  */
 import assert from 'node:assert/strict'
 import { existsSync, readdirSync } from 'node:fs'
@@ -15,6 +16,7 @@ import { fileURLToPath } from 'node:url'
 import { SEED, SEED_VARIABLE } from './commit-seed.js'
 import { grouped } from './groups.js'
 import { needsOf } from './needs.js'
+import { onMysql, prepareMysql, runningMysql } from './on-mysql.js'
 import { ALL_VARIABLE } from './scale.js'
 import { ensureBinaries } from './servers/binaries.js'
 import { initialisedData, MARIADB_DATA_VARIABLE, startMariadb } from './servers/mariadb.js'
@@ -78,19 +80,16 @@ const USES_BUILD = /^test\/(?:docs|examples|forum|package)\//
 
 const args = process.argv.slice(2)
 const [all, fast] = [args.includes('--all'), args.includes('--fast')]
+const mysql = args.includes('--mysql')
+const running = mysql ? runningMysql() : undefined
 const parts = args.filter((arg) => !arg.startsWith('--'))
-const files = testFiles(parts)
+const files = mysql ? orExit(() => onMysql(testFiles(parts))) : testFiles(parts)
 if (files.length === 0) {
   console.error(`No test file's path has any of: ${parts.join(', ')}`)
   process.exit(1)
 }
 const { programs, shared } = needsOf(files)
-try {
-  ensureBinaries([...programs])
-} catch (error) {
-  console.error(error instanceof Error ? error.message : error)
-  process.exit(1)
-}
+orExit(() => ensureBinaries([...programs].filter((one) => one !== 'mariadb' || !running)))
 
 removeOld()
 for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
@@ -99,16 +98,19 @@ for (const file of [...LONGEST, ...ONLY_OF_ALL]) {
 
 keepFilesInMemory()
 Object.assign(process.env, ELSEWHERE)
-if (programs.has('mariadb')) process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
+if (programs.has('mariadb') && !running) {
+  process.env[MARIADB_DATA_VARIABLE] = await initialisedData()
+}
 if (programs.has('postgres')) process.env[POSTGRES_DATA_VARIABLE] = await initialisedPostgresData()
 const [mariadb, memcached, postgres] = await Promise.all([
-  shared.has('mariadb') ? startMariadb() : undefined,
+  shared.has('mariadb') && !running ? startMariadb() : undefined,
   shared.has('memcached') ? startMemcached() : undefined,
   shared.has('postgres') ? startPostgres(MANY_DATABASES) : undefined,
 ])
 // The files run in child processes, which inherit the environment and this process's --import.
 process.execArgv.push('--import', new URL('./track-tests.js', import.meta.url).href)
 if (mariadb) process.env[MYSQL_VARIABLE] = mariadb.url()
+if (running) await prepareMysql(running)
 if (postgres) process.env[POSTGRES_VARIABLE] = postgres.url()
 if (memcached) process.env[MEMCACHED_VARIABLE] = memcached.address
 if (all) process.env[ALL_VARIABLE] = '1'
@@ -143,6 +145,16 @@ printDurations()
 const took = ((performance.now() - began) / 1000).toFixed(0)
 console.log(`${files.length} files, ${passed} passed, ${failed.length} failed, ${took} s`)
 process.exit(ok ? 0 : 1)
+
+/** Ends the run with the message of what `work` throws. */
+function orExit<T>(work: () => T): T {
+  try {
+    return work()
+  } catch (error) {
+    console.error(error instanceof Error ? error.message : error)
+    process.exit(1)
+  }
+}
 
 function printDurations(): void {
   const slowest = [...seconds].sort(([, a], [, b]) => b - a).slice(0, SLOWEST_SHOWN)

@@ -17,7 +17,7 @@ const GIT_COMMANDS = ['clone', 'commit', 'push', 'tag']
  * Clients of databases, as far as test/real-servers/backup.test.ts and test/docs/postgres.test.ts
  * run them as printed.
  */
-const CLIENTS = ['mariadb', 'mariadb-dump', 'psql', 'pg_dump', 'pg_restore']
+const CLIENTS = ['mariadb', 'mariadb-dump', 'mysql', 'mysqldump', 'psql', 'pg_dump', 'pg_restore']
 /** Programs that pages let the reader write. */
 const PROGRAMS_OF_READERS = ['site.mjs']
 /** Flags of Node with a value of their own. */
@@ -44,7 +44,8 @@ const { name, scripts, dependencies, peerDependencies } = JSON.parse(
 /** @throws Error that names the first command that does not exist */
 export function checkCommands(script: string): void {
   for (const line of script.replaceAll(/\\\n/g, ' ').split('\n')) {
-    for (const command of line.replace(/(^|\s)#.*$/, '').split(/&&|\|\||[|;]/)) {
+    const commands = line.replace(/(^|\s)#.*$/, '').match(/(?:[^'"|;&]|'[^']*'|"[^"]*")+/g)
+    for (const command of commands ?? []) {
       const words =
         command
           .match(/(?:[^\s'"]|'[^']*'|"[^"]*")+/g)

