@@ -113,6 +113,7 @@ export async function fill(
           floorAt: 0,
           dropped: 0,
           rowCount: rows.length,
+          measure: 0,
         },
         writer.id,
         STAMP,

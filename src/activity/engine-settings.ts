@@ -4,7 +4,6 @@ import type { ViewRows } from '../page-views/view-recorder.js'
 import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
-import { collectedSlowly } from '../wide-cache/grid-options.js'
 import { bookMetrics, siteMetrics } from './book-metrics.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { Folding } from './folding.js'
@@ -33,10 +32,7 @@ export function activityRows(
   }
 }
 
-/**
- * Returns the settings of the engine of a measure. The measure that the figures are of is collected
- * often, and the others seldom, because that costs less. Of bots, only sums are kept.
- */
+/** Returns the settings of the engine of a measure. Of bots, only sums are kept. */
 function engineSettings(
   settings: ActivitySettings,
   measure: Measure,
@@ -51,7 +47,7 @@ function engineSettings(
   const folding = new Folding(name)
   const retention = new VisitRetention({ ...settings, name, keep, clock, logger })
   return {
-    ...(measure === count ? settings.grid : collectedSlowly(settings.grid)),
+    ...settings.grid,
     name,
     kind: 'activity',
     nameSettings: {

@@ -12,8 +12,7 @@ import { openDatabase } from '../database/open.js'
 import { refusedRights } from '../database/rights.js'
 import { hitsRows } from '../hits/engine-settings.js'
 import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
-import { measureOf } from '../page-views/measures.js'
-import { MeasureCollector } from '../page-views/view-recorder.js'
+import { ViewCollector } from '../page-views/view-recorder.js'
 import { systemClock } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { messageOf } from '../support/errors.js'
@@ -224,20 +223,17 @@ class CollectedNames {
       layerSeconds,
       cellTtlSeconds,
     }
-    const { name: site, measure } = measureOf(name)
-    // The figures of the sites may be of either measure.
-    const count = measure === 'bots' ? 'served' : measure
     if (kind === 'activity') {
       const historyDays = recorded.historyDays || undefined
-      const settings = activitySettings({ ...grid, name: site, count, retentionHours, historyDays })
+      const settings = activitySettings({ ...grid, name, retentionHours, historyDays })
       // As the sites have it, and not for longer by default.
       const kept = retentionHours === undefined ? { keepSeconds: recorded.keepSeconds } : {}
       const rows = activityRows({ ...settings, ...kept }, systemEnvironment)
-      return collectableOf(new MeasureCollector(rows, measure))!
+      return collectableOf(new ViewCollector(rows))!
     }
     if (kind === 'hits' && name.startsWith(GRID_NAME_START)) {
-      const settings = hitsSettings({ ...grid, name: site.slice(GRID_NAME_START.length), count })
-      return collectableOf(new MeasureCollector(hitsRows(settings), measure))!
+      const settings = hitsSettings({ ...grid, name: name.slice(GRID_NAME_START.length) })
+      return collectableOf(new ViewCollector(hitsRows(settings)))!
     }
     throw new UsageError(
       `"${name}" has rows of kind "${kind}", which only the WideCache of your own processes ` +

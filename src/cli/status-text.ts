@@ -83,7 +83,9 @@ function nameText({ name, readAt, settings, ledger, grids, quarantine }: NameSta
       }),
       INDENT,
     ) +
-    gridsText(grids, readAt)
+    (settings.gridName === name
+      ? gridsText(grids, readAt)
+      : `  its frames go through the grids of ${printable(settings.gridName)}\n\n`)
   )
 }
 

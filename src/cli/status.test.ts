@@ -121,6 +121,7 @@ const STATE: NameState = {
   name: `hits.${'n'.repeat(22)}.seen`,
   readAt: 1_800_000_000_000,
   settings: {
+    gridName: `hits.${'n'.repeat(22)}.seen`,
     kind: 'k'.repeat(32),
     cellTtlSeconds: 2_592_000,
     directSeconds: 75,

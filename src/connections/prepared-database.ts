@@ -46,6 +46,11 @@ export class PreparedDatabase extends ForwardingDatabase {
     })
   }
 
+  /** Has the next call prepare the database again: there is more to enter. */
+  prepareAgain(): void {
+    this.#ready = undefined
+  }
+
   /** The database's clock, which needs no tables: asked without preparing. */
   override now(): Promise<number> {
     return this.database.now()

@@ -2,7 +2,6 @@ import { type Measure, measureName } from '../page-views/measures.js'
 import type { ViewRows } from '../page-views/view-recorder.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
-import { collectedSlowly } from '../wide-cache/grid-options.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { hitsCommit } from './commit.js'
 import { removeHours } from './history.js'
@@ -30,16 +29,13 @@ export function hitsRows(settings: HitsSettings): ViewRows<ViewedItem, Hit> {
   }
 }
 
-/**
- * Returns the settings of the engine of a measure. The measure that the figures are of is collected
- * often, and the others seldom, because that costs less.
- */
+/** Returns the settings of the engine of a measure. */
 function engineSettings(settings: HitsSettings, measure: Measure): EngineSettings<Hit> {
-  const { repeatSeconds, keepSeconds, count } = settings
+  const { repeatSeconds, keepSeconds } = settings
   const name = measureName(settings.name, measure)
   const gridName = measureName(settings.gridName, measure)
   return {
-    ...(measure === count ? settings.grid : collectedSlowly(settings.grid)),
+    ...settings.grid,
     name: gridName,
     kind: 'hits',
     nameSettings: {

@@ -2,12 +2,12 @@ import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
-import { Engine } from '../wide-cache/engine.js'
+import type { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { Engines } from '../wide-cache/engines.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
-import { type Measure, measureName, MEASURES } from './measures.js'
+import { type Measure, MEASURES } from './measures.js'
 import { IncomingViews } from './incoming-views.js'
 
 /** The rows that views become, and the object that records them. */
@@ -29,11 +29,7 @@ export interface ViewRows<View, Row> {
   readonly withPrivateCache: string
 }
 
-/**
- * Records page views: each becomes a row, without identity, of the engine of its measure. The
- * engine of the measure that the figures are of also finds the measures that other processes have
- * begun.
- */
+/** Records page views: each becomes a row, without identity, of the engine of its measure. */
 export abstract class ViewRecorder<
   View extends { readonly measure: Measure },
   Row,
@@ -43,26 +39,11 @@ export abstract class ViewRecorder<
   protected readonly views: IncomingViews<View>
 
   constructor(rows: ViewRows<View, Row>, environment: Environment) {
-    const { what, name, gridName, count, engineOf, rowOf } = rows
+    const { gridName, rowOf } = rows
     const logger = new BurstLogger(rows.logger, () => environment.clock.elapsed())
-    const own = engineOf(count, logger)
-    const engine: Engine<Row> = new Engine(
-      new Connections<CloseReport>(what, name, environment),
-      {
-        ...own,
-        async afterRun(database, now) {
-          await own.afterRun?.(database, now)
-          await engines.discover()
-        },
-      },
-      environment,
-    )
-    const others = MEASURES.filter((measure) => measure !== count)
-    const engines = new Engines(
-      engine,
-      others.map((measure) => engineOf(measure, logger)),
-    )
-    const { cache, clock, database, writer } = engine
+    const engines = enginesOf(rows, logger, environment)
+    const engine = engines.main
+    const { cache, clock, database } = engine
     const views = new IncomingViews<View>({
       ...rows,
       cache,
@@ -71,10 +52,8 @@ export abstract class ViewRecorder<
       name: gridName,
       secret: () => secretOf(database),
       forward(time, visitor, view, recordedAt) {
-        const { measure } = view
-        const target =
-          measure === count ? writer : engines.of(measureName(gridName, measure))?.writer
-        target?.append(rowOf(time, visitor, view), recordedAt)
+        const own = engines.of(MEASURES.indexOf(view.measure))
+        own?.writer.append(rowOf(time, visitor, view), recordedAt)
       },
     })
     super(engines, views)
@@ -84,15 +63,21 @@ export abstract class ViewRecorder<
   }
 }
 
-/** Collects one measure, for processes that count nothing. */
-export class MeasureCollector<Row> extends EngineRecorder<Row> {
-  constructor(
-    { what, name, logger, engineOf }: Omit<ViewRows<never, Row>, 'count'>,
-    measure: Measure,
-    environment: Environment = systemEnvironment,
-  ) {
-    const connections = new Connections<CloseReport>(what, name, environment)
-    const burst = new BurstLogger(logger, () => environment.clock.elapsed())
-    super(new Engines(new Engine(connections, engineOf(measure, burst), environment)))
+/** Collects views, for processes that count none. */
+export class ViewCollector<Row> extends EngineRecorder<Row> {
+  constructor(rows: ViewRows<never, Row>, environment: Environment = systemEnvironment) {
+    const logger = new BurstLogger(rows.logger, () => environment.clock.elapsed())
+    super(enginesOf(rows, logger, environment))
   }
+}
+
+/** Makes the engines of the measures of views. */
+function enginesOf<Row>(
+  { what, name, count, engineOf }: ViewRows<never, Row>,
+  logger: BurstLogger,
+  environment: Environment,
+): Engines<Row> {
+  const connections = new Connections<CloseReport>(what, name, environment)
+  const settings = MEASURES.map((measure) => engineOf(measure, logger))
+  return new Engines(connections, settings, environment, MEASURES.indexOf(count))
 }

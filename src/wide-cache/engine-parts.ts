@@ -11,18 +11,21 @@ import { DrainTurns } from './collector/drain-turns.js'
 import { NameDrain } from './collector/name-drain.js'
 import { SameCache } from './collector/same-cache.js'
 import type { EngineSettings } from './engine-settings.js'
-import { entering } from './entering.js'
+import { entering, type Recording } from './entering.js'
 import { stampOf } from './frame.js'
 import { GridRecord } from './ledger/grid-record.js'
 import { Ledger } from './ledger/ledger.js'
 import { PublishedWatermark } from './published-watermark.js'
+import { WriteProof } from './write-proof.js'
 import type { CloseReport } from './writer/closing.js'
 
 /**
- * Parts that the writer, the collector, the readings and the operations of one engine share. Each
- * of these names the parts that it uses, and the settings that it reads.
+ * Parts that the engines of an object and its collector share. Each of these names the parts that
+ * it uses, and the settings that it reads.
  */
 export interface EngineParts<Row> {
+  readonly connections: Connections<CloseReport>
+  /** Those of the first engine. */
   readonly settings: EngineSettings<Row>
   readonly environment: Environment
   /** That of the environment. */
@@ -31,45 +34,44 @@ export interface EngineParts<Row> {
   readonly recording: Environment
   readonly logger: BurstLogger
   readonly cache: NamespacedCache
-  /** The cache, before it is divided by databases. */
-  readonly counted: CountingCache
   readonly cacheErrors: ErrorCounts
-  /** Prepared: before its first use it has the tables, and the name and the grid are entered. */
+  /** Prepared: before its first use it has the tables, and the names and the grid are entered. */
   readonly database: PreparedDatabase
   readonly watch: ClockWatch
   readonly record: GridRecord
+  /** Names that SQL has of this process. */
+  readonly entered: ReadonlySet<string>
   readonly sameCache: SameCache
   /** Compares the cache with that of the collectors, and with the database. */
   readonly compare: () => Promise<void>
   readonly published: PublishedWatermark
+  readonly writeProof: WriteProof
   readonly ledger: Ledger<Row>
   /** Starting value of the checksums of frames of its kind. */
   readonly stamp: number
   readonly nameDrain: NameDrain
   readonly turns: DrainTurns
-  /** Whether its cache, database and clock are those of another engine. */
-  readonly isBeside: boolean
 }
 
 /**
- * Makes them. `heldMs` returns the age of the oldest row that the writer has, in milliseconds.
+ * Makes them.
  *
- * @param beside the parts of another engine of the same object, whose cache, database and clock
- * this one uses
+ * @param all the settings of all engines that there may be
+ * @param made the engines that this process has made
  * @throws TypeError, RangeError naming the option `cache` or `database`
  */
 export function engineParts<Row>(
   connections: Connections<CloseReport>,
-  settings: EngineSettings<Row>,
+  all: readonly EngineSettings<Row>[],
   environment: Environment,
-  heldMs: () => number,
-  beside?: EngineParts<Row>,
+  made: readonly Recording[],
 ): EngineParts<Row> {
-  const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, flushMs, codec, commit } = settings
+  const settings = all[0]!
+  const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, flushMs, codec } = settings
   const { clock, newId } = environment
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())
-  const watch = beside?.watch ?? new ClockWatch(clock, logger)
-  const counted = beside?.counted ?? new CountingCache(connections.openCache(settings.cache), clock)
+  const watch = new ClockWatch(clock, logger)
+  const counted = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = counted
   const record = new GridRecord({
     name,
@@ -80,34 +82,33 @@ export function engineParts<Row>(
     scope,
     newId,
   })
-  const entersSql = entering({ settings, scope, clock, watch, record, heldMs })
+  const entered = new Set<string>()
+  const entersSql = entering({ settings, scope, clock, watch, record, made, entered })
   const enter = async (raw: Queryable): Promise<void> => {
     await entersSql(raw)
     // Now, while SQL answers, because no frame is placed before the namespace is known.
     await cache.namespace.enterBy(raw)
   }
-  const tables = ['wide-cache', ...settings.tables]
-  const opened = beside?.database.database
-  const database = connections.openDatabase(opened ?? settings.database, tables, {
+  const database = connections.openDatabase(settings.database, ['wide-cache', ...settings.tables], {
     logger: settings.logger,
     through: (database) => CountingDatabase.of(database, clock),
     enter,
   })
-  const cache: NamespacedCache =
-    beside?.cache ?? namespaced(counted, { database, environment, logger })
+  const cache = namespaced(counted, { database, environment, logger })
   const sameCache = new SameCache({ settings, cache, database, record, logger })
   const parts = {
+    connections,
     settings,
     environment,
     clock,
     recording: { ...environment, clock: watch.clock },
     logger,
     cache,
-    counted,
     cacheErrors: counted.errors,
     database,
     watch,
     record,
+    entered,
     sameCache,
     async compare() {
       // A process that does not collect, or is at rest, has no other reading of this clock.
@@ -123,8 +124,9 @@ export function engineParts<Row>(
       drainAfterLayers,
       periodSeconds,
     }),
+    writeProof: new WriteProof({ settings, clock, database, watch }),
     ledger: new Ledger<Row>({
-      name,
+      measures: all,
       database,
       record,
       watch,
@@ -132,15 +134,9 @@ export function engineParts<Row>(
       cellTtlSeconds,
       periodSeconds,
       codec,
-      commit,
     }),
     stamp: stampOf(settings.kind),
   }
   const nameDrain = new NameDrain(parts)
-  return {
-    ...parts,
-    nameDrain,
-    turns: new DrainTurns(environment, nameDrain),
-    isBeside: beside !== undefined,
-  }
+  return { ...parts, nameDrain, turns: new DrainTurns(environment, nameDrain) }
 }

@@ -9,7 +9,6 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { SILENT } from '../support/logger.js'
 import { EngineRecorder } from './engine-recorder.js'
-import { Engines } from './engines.js'
 import { ledgerReport } from './ledger/report.js'
 import { openEngine } from './row-recorder.fixture.js'
 
@@ -19,7 +18,7 @@ class Recorder extends EngineRecorder<string> {}
 function bench(read?: () => Promise<number>, environment = systemEnvironment) {
   const folder = mkdtempSync(join(tmpdir(), 'wide-cache-engine-'))
   const url = `sqlite:${join(folder, 'test.db')}`
-  const { wide, engine } = openEngine<string, number>(
+  const { wide, engine, engines } = openEngine<string, number>(
     {
       name: 'test',
       cache: memory(),
@@ -34,6 +33,7 @@ function bench(read?: () => Promise<number>, environment = systemEnvironment) {
   return {
     wide,
     engine,
+    engines,
     /** The sums of its rows in SQL, after it has been closed. */
     sums: async () => {
       const database = sqlite(join(folder, 'test.db'))
@@ -46,12 +46,12 @@ function bench(read?: () => Promise<number>, environment = systemEnvironment) {
 }
 
 test('flush() and close() wait for rows that are on their way', async () => {
-  const { engine, sums } = bench()
+  const { engine, engines, sums } = bench()
   const arrives = (row: string) => async () => {
     await setImmediate()
     engine.writer.append(row)
   }
-  const recorder = new Recorder(new Engines(engine), {
+  const recorder = new Recorder(engines, {
     isWaiting: true,
     forwarded: arrives('first'),
     end: arrives('last'),
@@ -77,10 +77,10 @@ test('a process that would end closes what has rows, and nothing else', async ()
       work.add(one)
       return () => void work.delete(one)
     }
-    const { engine, sums } = bench(undefined, { ...systemEnvironment, beforeEnd })
+    const { engine, engines, sums } = bench(undefined, { ...systemEnvironment, beforeEnd })
     work.clear()
     const arrives = async () => void (waiting && engine.writer.append('late'))
-    const recorder = new Recorder(new Engines(engine), {
+    const recorder = new Recorder(engines, {
       isWaiting: waiting ?? false,
       forwarded: arrives,
       end: arrives,

@@ -3,7 +3,6 @@ import { joined } from '../metrics/joined.js'
 import { type Measured, Telemetry } from '../metrics/telemetry.js'
 import { onlyKnown } from '../support/options.js'
 import type { DrainReport } from './collector/drain-report.js'
-import { added } from '../support/added.js'
 import { letCommandsCollect } from './commands.js'
 import type { Engines } from './engines.js'
 import type { LedgerReport } from './ledger/report.js'
@@ -68,9 +67,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
     return this.#run(async () => {
       onlyKnown('drain', options, ['all'])
-      const engines = await this.#engines.discover()
-      const reports = await Promise.all(engines.map((engine) => engine.drain(options)))
-      return { ...added(reports), watermark: reports[0]!.watermark }
+      return this.#engines.drain(options)
     })
   }
 
@@ -94,9 +91,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   migrate(): Promise<void> {
-    return this.#run(async () => {
-      await Promise.all(this.#engines.made.map(({ database }) => database.migrate()))
-    })
+    return this.#run(() => this.#engines.main.database.migrate())
   }
 
   close(): Promise<CloseReport> {
@@ -108,8 +103,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
     this.#telemetry.end()
     // Without `incoming`, the engine takes no more rows from this tick on.
     if (this.#incoming) await this.#incoming.end()
-    this.#engines.end()
-    return this.#engines.main.close(this.#engines.made.slice(1))
+    return this.#engines.close()
   }
 
   #run<T>(work: () => Promise<T>): Promise<T> {

@@ -16,8 +16,14 @@ const NEW_GRID_SECONDS = 300
  */
 const WAITING_MS = 5_000
 
+/** What a process records under one of its names. */
+export interface Recording {
+  readonly settings: OwnName
+  readonly writer: { readonly figures: { readonly heldMs: number } }
+}
+
 /**
- * Returns a function that enters a process in SQL: what it uses its name for, then its grid. It
+ * Returns a function that enters a process in SQL: what it uses its names for, then its grid. It
  * runs whenever the tables have been migrated, and takes the database as it is by then.
  */
 export function entering({
@@ -26,26 +32,34 @@ export function entering({
   clock,
   watch,
   record,
-  heldMs,
+  made,
+  entered,
 }: {
-  readonly settings: OwnName & Pick<GridSettings, 'layerSeconds'>
+  readonly settings: Pick<GridSettings, 'layerSeconds' | 'cellTtlSeconds'> & {
+    readonly name: string
+  }
   readonly scope: 'shared' | 'private'
   readonly clock: Clock
   readonly watch: ClockWatch
   readonly record: GridRecord
-  /** Returns the age of the oldest row that this process has, in milliseconds; 0: it has none. */
-  readonly heldMs: () => number
+  /** What it records, the name of the grid first. */
+  readonly made: readonly Recording[]
+  /** Gets the names that SQL has. */
+  readonly entered: Set<string>
 }): (database: Queryable) => Promise<void> {
   const createdAt = clock.elapsed()
   return async (database) => {
-    await enterName(database, settings)
+    const recordings = [...made]
+    for (const own of recordings) await enterName(database, own.settings, settings.name)
     const now = await watch.now(database)
     const ageMs = clock.elapsed() - createdAt
     // A private cache has no cells older than this process.
     const oldest = scope === 'private' ? ageMs / 1000 + settings.layerSeconds : NEW_GRID_SECONDS
     const seconds = Math.min(oldest, settings.cellTtlSeconds)
-    const bornAt = now - Math.min(ageMs, heldMs() + WAITING_MS)
+    const heldMs = Math.max(0, ...recordings.map(({ writer }) => writer.figures.heldMs))
+    const bornAt = now - Math.min(ageMs, heldMs + WAITING_MS)
     // Of a whole second, as figures are.
     await record.enter(database, now, seconds, Math.floor(bornAt / 1000) * 1000)
+    for (const own of recordings) entered.add(own.settings.name)
   }
 }

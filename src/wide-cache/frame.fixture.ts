@@ -9,4 +9,5 @@ export const FIRST_HEADER: Omit<FrameHeader, 'writer'> = {
   floorAt: 0,
   dropped: 0,
   rowCount: 1,
+  measure: 0,
 }

@@ -14,9 +14,10 @@ const frames = fc
     floorDistance: fc.nat({ max: 1000 }),
     floorAt: count,
     dropped: count,
+    measure: fc.nat({ max: 255 }),
     rows: fc.array(fc.uint8Array({ maxLength: 50 }), { minLength: 1, maxLength: 5 }),
   })
-  .map(({ writer, sequence, issued, floorDistance, floorAt, dropped, rows }) => {
+  .map(({ writer, sequence, issued, floorDistance, floorAt, dropped, measure, rows }) => {
     const floor = Math.max(0, sequence - floorDistance)
     const header = {
       sequence,
@@ -26,6 +27,7 @@ const frames = fc
       floorAt,
       dropped,
       rowCount: rows.length,
+      measure,
     }
     const parts = rows.flatMap((row) => {
       const length = Buffer.alloc(ROW_LENGTH_BYTES)

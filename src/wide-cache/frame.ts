@@ -16,13 +16,15 @@ import { crc32 } from 'node:zlib'
  *     50  6  rows the writer has dropped so far
  *     56  4  rows in this frame
  *     60  4  bytes of rows
- *     64  4  CRC-32 of the kind of the rows, all the above and the rows
+ *     64  1  measure of the rows: its place among those of the kind
+ *     65  4  CRC-32 of the kind of the rows, all the above and the rows
  *
  * All numbers are big-endian. A frame whose rows are of another kind has another checksum, so it is
  * no frame for a process that could not decode it.
  */
-export const HEADER_BYTES = 68
-const CHECKSUM_AT = 64
+export const HEADER_BYTES = 69
+const MEASURE_AT = 64
+const CHECKSUM_AT = 65
 
 /** Bytes before each row: its length. */
 export const ROW_LENGTH_BYTES = 4
@@ -43,6 +45,8 @@ export interface FrameHeader {
   readonly floorAt: number
   readonly dropped: number
   readonly rowCount: number
+  /** The place of its name among those of the grid. */
+  readonly measure: number
 }
 
 /** A frame as it came from a cell or an outbox. */
@@ -77,6 +81,7 @@ export function sealFrame(
   bytes.writeUIntBE(header.dropped, 50, 6)
   bytes.writeUInt32BE(header.rowCount, 56)
   bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 60)
+  bytes.writeUInt8(header.measure, MEASURE_AT)
   bytes.writeUInt32BE(checksum(bytes, stamp), CHECKSUM_AT)
 }
 
@@ -105,6 +110,7 @@ function frameAt(cell: Buffer, offset: number, stamp: number): Frame | undefined
     floorAt: bytes.readUIntBE(44, 6),
     dropped: bytes.readUIntBE(50, 6),
     rowCount: bytes.readUInt32BE(56),
+    measure: bytes.readUInt8(MEASURE_AT),
     bytes,
   }
   return isPossible(frame) ? frame : undefined

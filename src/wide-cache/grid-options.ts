@@ -128,12 +128,6 @@ const DEFAULTS = {
 
 const LEAST_DEFAULT_CONFIRM_SECONDS = 60
 
-/**
- * Time between two runs for a grid whose rows need not be in the figures soon, and the line for it.
- */
-const SLOW_SECONDS = 30
-const SLOW_LINE = `*/${SLOW_SECONDS} * * * * *`
-
 /** Longest time between two runs by default. */
 const MAX_DEFAULT_PERIOD_SECONDS = 3
 
@@ -220,36 +214,6 @@ function longestFlush({
     Math.min(half, MAX_FLUSH_MS),
     'milliseconds (half of the time from the end of a layer until it is drained)',
   ]
-}
-
-/**
- * Returns the settings of a grid like this one that costs a tenth while nothing comes: it is
- * collected each half minute at most, where its cells live long enough.
- */
-export function collectedSlowly(grid: GridSettings): GridSettings {
-  const { collect, layerSeconds, drainAfterLayers, cellTtlSeconds } = grid
-  const shared = { ...grid, staysToCollect: false }
-  const drainAge = (drainAfterLayers + 1) * layerSeconds
-  const isSlow = collect !== false && grid.periodSeconds >= SLOW_SECONDS
-  if (isSlow || drainAge + SLOW_SECONDS > cellTtlSeconds) return shared
-  const confirmSeconds = Math.max(
-    grid.confirmSeconds,
-    drainAge + SLOW_SECONDS + CONFIRM_MARGIN_SECONDS,
-  )
-  const directSeconds = confirmSeconds + CONFIRM_MARGIN_SECONDS
-  return {
-    ...shared,
-    collect: collect === false ? false : SLOW_LINE,
-    periodSeconds: SLOW_SECONDS,
-    confirmSeconds,
-    directSeconds,
-    vanishedSeconds: Math.max(cellTtlSeconds, directSeconds),
-  }
-}
-
-/** Returns the line by which a grid of {@link collectedSlowly} is collected, instead of `line`. */
-export function slowLine({ periodSeconds }: GridSettings, line?: string): string | undefined {
-  return periodSeconds === SLOW_SECONDS ? SLOW_LINE : line
 }
 
 /** Returns the cron line of a process that collects without having been given one. */

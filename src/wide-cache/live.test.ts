@@ -13,12 +13,12 @@ const MIB = 1024 * 1024
 const STAMP = 7
 
 /** A frame of one row. */
-function frameOf(row: unknown, sequence: number): Buffer {
+function frameOf(row: unknown, sequence: number, measure = 0): Buffer {
   const text = Buffer.from(JSON.stringify(row))
   const bytes = Buffer.alloc(HEADER_BYTES + ROW_LENGTH_BYTES + text.length)
   bytes.writeUInt32BE(text.length, HEADER_BYTES)
   text.copy(bytes, HEADER_BYTES + ROW_LENGTH_BYTES)
-  const header = { ...FIRST_HEADER, sequence, issued: sequence }
+  const header = { ...FIRST_HEADER, sequence, issued: sequence, measure }
   sealFrame(bytes, header, Buffer.alloc(16, 1), STAMP)
   return bytes
 }
@@ -47,6 +47,7 @@ function bench(cells: Readonly<Record<string, Buffer>>) {
         cache: listening,
         grid,
         stamp: STAMP,
+        measure: 0,
         codec: jsonCodec<unknown>(),
         clock: systemClock,
       }
@@ -63,10 +64,11 @@ test('the layers from since on are read, each frame once, and noise is left', as
     '97:0': frameOf('too old', 0),
     '98:2': twice,
     '100:0': Buffer.concat([twice, Buffer.from('noise'), broken, frameOf('new', 3)]),
+    '100:1': frameOf('other', 0, 1),
     '101:1': frameOf('a clock is ahead', 4),
   })
   const { layers, sampled } = await read(98_000)
-  assert.deepEqual(rows, ['twice', 'new', 'a clock is ahead'])
+  assert.deepEqual(rows, ['twice', 'new', 'a clock is ahead'], 'the other measure is passed by')
   assert.deepEqual(
     layers.map(({ start, rows }) => [start, rows]),
     [
@@ -78,7 +80,7 @@ test('the layers from since on are read, each frame once, and noise is left', as
   )
   assert.deepEqual(
     layers[2]!.cells.map(({ frames }) => frames),
-    [2, 0, 0],
+    [2, 1, 0],
   )
   assert.equal(sampled, false)
 })

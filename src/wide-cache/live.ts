@@ -48,7 +48,7 @@ const PAUSE_BYTES = 256 * 1024
  * @param onRow called for each row
  */
 export async function readLive<Row>(
-  { cache, grid, stamp, codec, clock }: LiveParts<Row>,
+  { cache, grid, stamp, measure, codec, clock }: LiveParts<Row>,
   { since, now }: { readonly since: number; readonly now: number },
   onRow: (row: Row) => void,
 ): Promise<LiveTail> {
@@ -72,7 +72,7 @@ export async function readLive<Row>(
       const { frames } = readCell(cell, stamp)
       cells.push({ frames: frames.length, bytes: cell.length })
       for (const frame of frames) {
-        if (seen.has(frameKey(frame))) continue
+        if (frame.measure !== measure || seen.has(frameKey(frame))) continue
         seen.add(frameKey(frame))
         rows += frame.rowCount
         decode(frame, codec, onRow)
@@ -92,6 +92,8 @@ interface LiveParts<Row> {
   readonly cache: Cache
   readonly grid: Grid
   readonly stamp: number
+  /** The measure whose rows are read. */
+  readonly measure: number
   readonly codec: Codec<Row>
   readonly clock: Clock
 }

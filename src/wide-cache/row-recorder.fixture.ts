@@ -1,9 +1,10 @@
 /** Opens what {@link WideCache} is, in an environment and with settings that a test owns. */
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import type { Engine } from './engine.js'
+import type { Engines } from './engines.js'
 import type { EngineSettings } from './engine-settings.js'
 import { settingsOf, type WideCacheOptions } from './options.js'
-import { RowRecorder, rowEngine } from './wide-cache.js'
+import { RowRecorder, rowEngines } from './wide-cache.js'
 
 /** Settings beside the options of a WideCache. */
 export type OwnSettings = Partial<
@@ -17,10 +18,10 @@ export function openEngine<Row, Figures = unknown>(
   options: WideCacheOptions<Row, Figures>,
   environment: Environment = systemEnvironment,
   own: OwnSettings = {},
-): { wide: RowRecorder<Row, Figures>; engine: Engine<Row> } {
+): { wide: RowRecorder<Row, Figures>; engine: Engine<Row>; engines: Engines<Row> } {
   const settings = settingsOf(options)
-  const engine = rowEngine({ ...settings, ...own }, environment)
-  return { wide: new RowRecorder(engine, settings.read), engine }
+  const engines = rowEngines({ ...settings, ...own }, environment)
+  return { wide: new RowRecorder(engines, settings.read), engine: engines.main, engines }
 }
 
 export function openRows<Row, Figures = unknown>(

@@ -77,13 +77,15 @@ export async function readUsedGrids(
       'WHERE r.name = n.name AND r.first_sequence > w.floor AND w.last_seen >= n.direct_to ' +
       'AND w.last_seen >= d.drained_to - 1000 * n.direct_seconds) AS missing_since ' +
       // A proof of a moment that is yet to come was given while the clock was ahead.
-      'FROM (SELECT name, direct_seconds, CASE WHEN direct_to <= ? THEN direct_to ELSE 0 END ' +
-      'AS direct_to FROM wide_cache_names WHERE name = ?) AS n ' +
-      'JOIN wide_cache_grids AS g ON g.name = n.name ' +
+      'FROM (SELECT name, grid_name, direct_seconds, ' +
+      'CASE WHEN direct_to <= ? THEN direct_to ELSE 0 END AS direct_to ' +
+      'FROM wide_cache_names WHERE name = ?) AS n ' +
+      'JOIN wide_cache_grids AS g ON g.name = n.grid_name ' +
       `CROSS JOIN (SELECT MAX(CASE WHEN ${leapt} AND leapt_from <= ? THEN leapt_from ` +
       'WHEN 1000 * layer_seconds * (watermark + 1) <= ? ' +
       'THEN 1000 * layer_seconds * (watermark + 1) ELSE 0 END) AS drained_to, ' +
-      'MAX(used_at) AS used_at FROM wide_cache_grids WHERE name = ?) AS d ' +
+      'MAX(used_at) AS used_at FROM wide_cache_grids ' +
+      'WHERE name = (SELECT grid_name FROM wide_cache_names WHERE name = ?)) AS d ' +
       `WHERE ((g.used_at >= n.direct_to - ${UNRECORDED_USE_MS} ` +
       `AND g.used_at >= d.drained_to - ${UNRECORDED_USE_MS} - 1000 * n.direct_seconds) ` +
       'OR g.used_at = d.used_at) ORDER BY g.id',

@@ -1,6 +1,6 @@
 import { Connections } from '../connections/connections.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
-import { Engine } from './engine.js'
+import type { Engine } from './engine.js'
 import { EngineRecorder } from './engine-recorder.js'
 import { Engines } from './engines.js'
 import type { EngineSettings } from './engine-settings.js'
@@ -10,13 +10,13 @@ import type { CloseReport } from './writer/closing.js'
 /** Key of the figures that `read()` returns. */
 const FIGURES = 'figures'
 
-/** Makes the engine of a WideCache. */
-export function rowEngine<Row>(
+/** Makes the only engine of a WideCache. */
+export function rowEngines<Row>(
   settings: EngineSettings<Row>,
   environment: Environment,
-): Engine<Row> {
+): Engines<Row> {
   const connections = new Connections<CloseReport>('WideCache', settings.name, environment)
-  return new Engine(connections, settings, environment)
+  return new Engines(connections, [settings], environment)
 }
 
 /** Records rows of any kind: {@link WideCache}, over an engine that tests may own. */
@@ -24,9 +24,9 @@ export class RowRecorder<Row, Figures = unknown> extends EngineRecorder<Row> {
   readonly #engine: Engine<Row>
   readonly #read: Settings<Row, Figures>['read']
 
-  constructor(engine: Engine<Row>, read: Settings<Row, Figures>['read']) {
-    super(new Engines(engine))
-    this.#engine = engine
+  constructor(engines: Engines<Row>, read: Settings<Row, Figures>['read']) {
+    super(engines)
+    this.#engine = engines.main
     this.#read = read
   }
 
@@ -84,6 +84,6 @@ export class WideCache<Row, Figures = unknown> extends RowRecorder<Row, Figures>
    */
   constructor(options: WideCacheOptions<Row, Figures>) {
     const settings = settingsOf(options)
-    super(rowEngine(settings, systemEnvironment), settings.read)
+    super(rowEngines(settings, systemEnvironment), settings.read)
   }
 }

@@ -76,7 +76,7 @@ async function prove(database: Queryable, name: string, now: number): Promise<vo
       `direct_to = CASE WHEN ${isNext} AND writable_since <= ? - 1000 * direct_seconds ` +
       'THEN ? - 1000 * direct_seconds ELSE direct_to END, ' +
       `writable_since = CASE WHEN ${isNext} THEN writable_since ELSE ? END, ` +
-      'written_at = ? WHERE name = ?',
+      'written_at = ? WHERE grid_name = ?',
     [...gap, now, now, ...gap, now, now, name],
   )
 }

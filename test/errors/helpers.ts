@@ -265,7 +265,7 @@ export const HELPERS: Readonly<Record<string, Helper>> = {
         await server.ask(frames.map(({ writer }) => writer))
         return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map() }
       }
-      const ledger = { name: 'site', commit: ask, quarantine: ask }
+      const ledger = { nameOf: () => 'site', commit: ask, quarantine: ask }
       const logger = new BurstLogger(SILENT, () => 0)
       await settle(ledger, items.map(frameOf), logger).catch(() => undefined)
     },

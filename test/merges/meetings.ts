@@ -74,14 +74,13 @@ function ledger({ database }: Site, name: string): Ledger<unknown> {
   const { clock } = systemEnvironment
   return new Ledger({
     database,
-    name,
+    measures: [{ name, commit: async () => undefined }],
     clock,
     cellTtlSeconds: 60,
     periodSeconds: 3,
     codec: jsonCodec(),
     record: undefined as never,
     watch: new ClockWatch(clock, new BurstLogger(SILENT, () => 0)),
-    commit: async () => undefined,
   })
 }
 
@@ -107,7 +106,7 @@ const totals =
   (issued: number, dropped: number, ago: number) => async (site: Site, name: string) => {
     const { now } = site
     site.now -= ago
-    await ledger(site, name).enterTotals({ writer: Buffer.alloc(16, 9), issued, dropped })
+    await ledger(site, name).enterTotals(name, { writer: Buffer.alloc(16, 9), issued, dropped })
     site.now = now
   }
 

@@ -59,7 +59,7 @@ test('every column that is merged has a meeting, or a reason why not', async () 
   const merged = [
     ...mergedColumns().map((column) => column.replace(/^\S+ /, '')),
     ...settings.rows.map(({ name }) => `wide_cache_names.${String(name)}`),
-  ].filter((column) => !/\.(?:name|kind|safe_at)$/.test(column))
+  ].filter((column) => !/\.(?:name|grid_name|kind|safe_at)$/.test(column))
   const met = MEETINGS.flatMap(({ leaves }) =>
     Object.entries(leaves).flatMap(([table, columns]) =>
       Object.keys(columns).map((column) => `${table}.${column}`),

@@ -8,6 +8,7 @@ import { explore } from '../simulated-world/explorer.js'
 import { drainOf, enterGrid, type Parts, partsOf, watermarkOf, writerOf } from './parts.js'
 import { newReport } from '../../src/wide-cache/collector/drain-report.js'
 import { committed, LAYER_MS } from './wide-cache.js'
+import { Chores } from '../../src/wide-cache/collector/chores.js'
 
 /** Time after which the first run has begun: it begins a little after a full second. */
 const FIRST_RUN_MS = 1_050
@@ -18,12 +19,15 @@ function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => unde
   return new Collector(
     {
       ...parts,
-      settings: {
-        ...parts.settings,
-        removeOld: undefined,
-        afterDrain: undefined,
-        afterRun: undefined,
-      },
+      chores: new Chores({
+        ...parts,
+        settings: {
+          ...parts.settings,
+          removeOld: undefined,
+          afterDrain: undefined,
+          afterRun: undefined,
+        },
+      }),
       database: { ...parts.database, migrate: async () => void (await isReady()) },
       nameDrain,
       turns: new DrainTurns(parts.environment, nameDrain),

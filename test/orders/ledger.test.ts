@@ -70,7 +70,7 @@ test('sums of a writer that arrive after newer ones change nothing', async () =>
       ]
       const sender = new Sender(WRITER)
       const enter = (issued: number, dropped: number) => () =>
-        writer.ledger.enterTotals({ writer: WRITER, issued, dropped })
+        writer.ledger.enterTotals(NAME, { writer: WRITER, issued, dropped })
       const frame = sender.frame(0, { dropped: 1 })
       await orders.together({
         collector: () => settleAll(collector, [frame]),

@@ -74,7 +74,8 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
   // Answers come before anybody loses patience, which a law would else take for one more order.
   const patient = { ...clock, after: () => ({ cancel: () => undefined }) }
   const published = new PublishedWatermark({ ...settings, cache, clock: patient })
-  const ledger = new Ledger<string>({ ...settings, database, record, watch, clock })
+  const measures = [settings]
+  const ledger = new Ledger<string>({ ...settings, measures, database, record, watch, clock })
   return { ...shared, ports, published, ledger, sameCache: new SameCache(shared) }
 }
 
@@ -152,7 +153,12 @@ export function placerOf(parts: Parts): Placer {
 /** Returns a writer of a process. */
 export function writerOf(parts: Parts): Writer<string> {
   const { sameCache } = parts
-  return new Writer({ ...parts, database: NO_MIGRATION, compare: () => sameCache.compare() })
+  return new Writer({
+    ...parts,
+    measure: 0,
+    database: NO_MIGRATION,
+    compare: () => sameCache.compare(),
+  })
 }
 
 /** Returns a frame as its writer holds it. */

@@ -202,10 +202,11 @@ test('rows that are dropped while sums are reported are reported too, whatever f
       await enterGrid(orders, [one])
       const numbering: Numbering = new Numbering({
         ...one,
+        measure: 0,
         database: NO_MIGRATION,
         ledger: {
-          async enterTotals(totals) {
-            const entered = one.ledger.enterTotals(totals)
+          async enterTotals(name, totals) {
+            const entered = one.ledger.enterTotals(name, totals)
             if (totals.dropped === 1) numbering.drop(1, false)
             await entered
           },

@@ -1,6 +1,8 @@
 import { SILENT } from '../../src/support/logger.js'
 import type { WideCacheOptions } from '../../src/wide-cache/options.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
+import { added } from '../../src/support/added.js'
+import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { checkAging } from './aging.js'
 import { WatchedDatabase } from './watched-database.js'
 import type { Protocol } from './protocol.js'
@@ -19,8 +21,8 @@ export interface SimulatedRow {
 
 type SimulatedWideCache = InstanceType<Protocol['RowRecorder']>
 
-/** The name that all processes give. */
-const NAME = 'sim'
+/** The names of the measures, in all processes. */
+const NAMES = ['sim', 'sim.other'] as const
 
 export const BIG_ROW_BYTES = 60_000
 export const BIG_FRAME_BYTES = 200_000
@@ -33,6 +35,8 @@ export class Actor {
   /** It collects by itself, on a schedule of its own. */
   readonly scheduled: boolean
   readonly wideCache: SimulatedWideCache
+  readonly #measures: readonly number[]
+  readonly #engines: InstanceType<Protocol['Engines']>
   closed: CloseReport | undefined
   /**
    * It closed while SQL may not have answered to the end: how many rows were dropped may not be in
@@ -55,7 +59,7 @@ export class Actor {
     this.scheduled = line !== false
     const say = (text: string) => world.note(`${process.name}: ${text}`)
     const options: WideCacheOptions<unknown> = {
-      name: NAME,
+      name: NAMES[0],
       cache: new WatchedCache(process, process.servers, scenario, protocol),
       database: new WatchedDatabase(process, scenario.packetBytes, protocol),
       ...process.geometry,
@@ -86,8 +90,14 @@ export class Actor {
           return row
         },
       },
-      commit: async (rows, tx) => {
+      commit: async (rows, tx, { name }) => {
         const truths = rows as RowTruth[]
+        for (const row of truths) {
+          world.check(
+            NAMES[row.process.measure] === name,
+            () => `row ${row.id} of ${row.process.name} is committed as one of ${name}`,
+          )
+        }
         await tx.query(
           INSERT_ROWS,
           truths.map((row) => row.id),
@@ -101,8 +111,21 @@ export class Actor {
       },
     }
     const settings = protocol.settingsOf<unknown, unknown>(options)
-    const engine = protocol.rowEngine(settings, process.environment)
-    this.wideCache = new protocol.RowRecorder<unknown>(engine, settings.read)
+    const { environment, measure } = process
+    this.#engines = new protocol.Engines<unknown>(
+      new protocol.Connections('WideCache', NAMES[0], environment),
+      NAMES.slice(0, scenario.measures).map((name) => ({ ...settings, name })),
+      environment,
+      measure,
+    )
+    this.#measures = Array.from({ length: scenario.measures }, (_, at) => at)
+    this.wideCache = new protocol.RowRecorder<unknown>(this.#engines, settings.read)
+  }
+
+  /** What became of the rows of all measures. */
+  async report(): Promise<LedgerReport> {
+    const engines = this.#measures.map((measure) => this.#engines.of(measure)!)
+    return added(await Promise.all(engines.map((engine) => engine.report())))
   }
 
   get name(): string {

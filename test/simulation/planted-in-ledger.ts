@@ -198,8 +198,8 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     name: 'a collector confirms one frame too many',
     plant({ Ledger: { prototype } }) {
       const { prefixOf } = prototype
-      prototype.prefixOf = async function (writer) {
-        return (await prefixOf.call(this, writer)) + 1
+      prototype.prefixOf = async function (name, writer) {
+        return (await prefixOf.call(this, name, writer)) + 1
       }
     },
     told: /let go as confirmed/,

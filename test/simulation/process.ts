@@ -19,6 +19,8 @@ export class WideCacheProcess extends SimulatedProcess {
   /** Its list of cache servers. */
   readonly servers: readonly SimulatedCacheServer[]
   readonly geometry: Geometry
+  /** The measure that its rows are of. */
+  readonly measure: number
   readonly startedAt: number
   /** It collects. */
   collects = false
@@ -48,6 +50,7 @@ export class WideCacheProcess extends SimulatedProcess {
       readonly site: Site
       readonly servers: readonly SimulatedCacheServer[]
       readonly geometry: Geometry
+      readonly measure: number
       readonly skew: number
     },
   ) {
@@ -55,6 +58,7 @@ export class WideCacheProcess extends SimulatedProcess {
     this.site = own.site
     this.servers = own.servers
     this.geometry = own.geometry
+    this.measure = own.measure
     this.startedAt = world.now
   }
 }

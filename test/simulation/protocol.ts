@@ -6,6 +6,7 @@ import { pathToFileURL } from 'node:url'
  * own classes.
  */
 export type Protocol = typeof import('../../src/cache/cache.js') &
+  typeof import('../../src/connections/connections.js') &
   typeof import('../../src/connections/counting.js') &
   typeof import('../../src/connections/namespace.js') &
   typeof import('../../src/database/database.js') &
@@ -18,6 +19,7 @@ export type Protocol = typeof import('../../src/cache/cache.js') &
   typeof import('../../src/wide-cache/collector/settled-here.js') &
   typeof import('../../src/wide-cache/collector/young-layers.js') &
   typeof import('../../src/wide-cache/completeness.js') &
+  typeof import('../../src/wide-cache/engines.js') &
   typeof import('../../src/wide-cache/ledger/grid-record.js') &
   typeof import('../../src/wide-cache/ledger/ledger.js') &
   typeof import('../../src/wide-cache/ledger/safe-clock.js') &
@@ -35,6 +37,7 @@ export type Protocol = typeof import('../../src/cache/cache.js') &
 
 const MODULES = [
   'cache/cache.js',
+  'connections/connections.js',
   'connections/counting.js',
   'connections/namespace.js',
   'database/database.js',
@@ -47,6 +50,7 @@ const MODULES = [
   'wide-cache/collector/settled-here.js',
   'wide-cache/collector/young-layers.js',
   'wide-cache/completeness.js',
+  'wide-cache/engines.js',
   'wide-cache/ledger/grid-record.js',
   'wide-cache/ledger/ledger.js',
   'wide-cache/ledger/safe-clock.js',

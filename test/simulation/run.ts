@@ -267,7 +267,9 @@ export class Run {
     const servers =
       scenario.differentLists && index === 1 && machine.length > 1 ? machine.slice(0, -1) : machine
     const geometry = scenario.geometries[actors.length % scenario.geometries.length]!
-    const process = new WideCacheProcess(world, index, { site, servers, geometry, skew })
+    const measure = index % scenario.measures
+    const own = { site, servers, geometry, measure, skew }
+    const process = new WideCacheProcess(world, index, own)
     process.collects = collects !== false
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))
@@ -462,7 +464,7 @@ export class Run {
   /** Hands `look` what a process's `ledger()` returns, at the very moment it does. */
   async report(actor: Actor, look: (report: LedgerReport) => void): Promise<void> {
     let looked = false
-    void actor.wideCache.ledger().then(
+    void actor.report().then(
       (report) => {
         looked = true
         look(report)

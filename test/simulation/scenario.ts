@@ -14,6 +14,8 @@ export interface Geometry {
 export interface Scenario {
   /** Geometries of the processes; of two, each takes one. */
   readonly geometries: readonly Geometry[]
+  /** Measures of the grid: of two, each process records one. */
+  readonly measures: number
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
@@ -95,7 +97,7 @@ const SHORT_STEP_MS = 30_000
 const DAY_MS = 24 * HOUR_MS
 
 /** Some seeds are calm, most have a few sorts of faults, some have them all. */
-export function scenarioOf(random: Random): Scenario {
+export function scenarioOf(random: Random, seed: number): Scenario {
   const layerSeconds = random.pick([1, 3, 3, 5])
   const drainAfterLayers = random.pick([2, 2, 2, 3])
   const geometries: Geometry[] = [{ width: random.pick([1, 2, 3, 5]), layerSeconds }]
@@ -150,6 +152,7 @@ export function scenarioOf(random: Random): Scenario {
   const few = otherSite !== 'none'
   const drawn = {
     geometries,
+    measures: 1 + (seed % 2),
     drainAfterLayers,
     // What is left in cells is to be there at the end.
     cellTtlSeconds: Math.max(

@@ -33,7 +33,7 @@ export async function simulate(
     observe(protocol, runs)
   }
   const random = new Random(seed)
-  const scenario = scenarioOf(random)
+  const scenario = scenarioOf(random, seed)
   if (verbose) console.log(scenario)
   const run = new Run(protocol, new World(seed, random, verbose), scenario)
   runs.set(seed, run.records)

@@ -55,8 +55,8 @@ export class Truth {
   /** By row id. */
   #fates: Fate[] = []
   #sums = NO_SUMS
-  /** Time up to which a reader was told that all is in SQL, in milliseconds of the world. */
-  #completeTo = -Infinity
+  /** Time up to which a reader of a measure was told that all is in SQL, in ms of the world. */
+  readonly #completeTo = [-Infinity, -Infinity]
 
   constructor(name: string, world: World, scenario: Scenario, records: Records) {
     this.name = name
@@ -90,13 +90,14 @@ export class Truth {
 
   /** `read()` has told a process that all that was recorded before `asOf` is in SQL. */
   toldComplete(process: WideCacheProcess, asOf: number): void {
-    const { name, missing } = process
+    const { name, missing, measure } = process
     this.#checkLost(process, asOf)
-    this.#completeTo = Math.max(this.#completeTo, asOf - EPOCH)
+    this.#completeTo[measure] = Math.max(this.#completeTo[measure]!, asOf - EPOCH)
     // What is older comes no more, or its writer has been away from SQL for so long.
     const directMs = 1000 * (this.#scenario.confirmSeconds + CONFIRM_MARGIN_SECONDS)
     if (asOf - EPOCH <= this.#world.now - directMs) return
     for (const frame of missing) {
+      if (frame.process.measure !== measure) continue
       const recordedAt = Math.min(...frame.rows.map((row) => row.recordedAt))
       this.#world.check(
         this.settled(frame) ||
@@ -110,10 +111,10 @@ export class Truth {
   }
 
   /** What the cache has lost is missing for a short time only, though figures go on. */
-  #checkLost({ name }: WideCacheProcess, asOf: number): void {
+  #checkLost({ name, measure }: WideCacheProcess, asOf: number): void {
     const before = asOf - EPOCH - toldTooEarlyMs(this.#scenario)
     for (const frame of this.#records.frames.values()) {
-      if (frame.process.site.truth !== this) continue
+      if (frame.process.site.truth !== this || frame.process.measure !== measure) continue
       const recordedAt = Math.min(...frame.rows.map((row) => row.recordedAt))
       this.#world.check(
         recordedAt >= before ||
@@ -148,7 +149,8 @@ export class Truth {
   }
 
   #checkInTime(row: RowTruth): void {
-    if (row.recordedAt >= this.#completeTo) return
+    const completeTo = this.#completeTo[row.process.measure]!
+    if (row.recordedAt >= completeTo) return
     const frame = this.#records.frameOf(row)
     this.#world.check(
       !frame ||
@@ -156,7 +158,7 @@ export class Truth {
         !mustBeInTime(this.#records, this.#scenario, frame),
       () =>
         `row ${row.id} of ${row.process.name} comes to SQL though figures were complete ` +
-        `${this.#completeTo - row.recordedAt} ms later than it was recorded`,
+        `${completeTo - row.recordedAt} ms later than it was recorded`,
     )
   }
 

@@ -1,6 +1,7 @@
 -- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
 
--- One row a name: what it is used for, and what collectors must know of the processes that record. kind is activity, hits, or
+-- One row a name: what it is used for, and what collectors must know of the processes that record. Its frames go through the
+-- grids of grid_name: the measures of an object share one, and its name is that of the first. kind is activity, hits, or
 -- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of direct_seconds (when a
 -- living writer has committed what no collector has brought), of vanished_seconds (how long a writer must be unheard of until
 -- nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that a process has given counts,
@@ -11,6 +12,7 @@
 -- collectors close days and remove what is old; it follows the database's clock by at most four seconds a second.
 CREATE TABLE IF NOT EXISTS wide_cache_names (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  grid_name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   kind VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   cell_ttl_seconds BIGINT NOT NULL,
   direct_seconds BIGINT NOT NULL,

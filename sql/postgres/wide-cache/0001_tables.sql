@@ -2,6 +2,7 @@
 
 CREATE TABLE IF NOT EXISTS wide_cache_names (
   name VARCHAR(32) COLLATE "C" NOT NULL,
+  grid_name VARCHAR(32) COLLATE "C" NOT NULL,
   kind VARCHAR(32) COLLATE "C" NOT NULL,
   cell_ttl_seconds BIGINT NOT NULL,
   direct_seconds BIGINT NOT NULL,

@@ -369,9 +369,9 @@ describe('a site in trouble', () => {
     await assert.rejects(run({ database: url, stop: AbortSignal.abort() }), /told to stop/)
     await nothingLeft(database)
     await database.query(
-      'INSERT INTO wide_cache_names (name, kind, cell_ttl_seconds, direct_seconds, ' +
+      'INSERT INTO wide_cache_names (name, grid_name, kind, cell_ttl_seconds, direct_seconds, ' +
         'vanished_seconds, keep_seconds, history_days, repeat_seconds) ' +
-        "VALUES ('doctor.12345678', ?, 60, 60, 60, 0, 0, 0)",
+        "VALUES ('doctor.12345678', 'doctor.12345678', ?, 60, 60, 60, 0, 0, 0)",
       [DOCTOR_KIND],
     )
     assert.equal((await run({ database: url })).status, 0)

@@ -48,6 +48,8 @@ export async function checkCollectors(database: Database): Promise<Finding[]> {
     // The last used comes first.
     const used = state?.grids.find(({ privateTo }) => privateTo === null)
     if (!state || !used || state.ledger.writersSeen === 0) continue
+    // The measures of an object share their grids.
+    if (state.settings.gridName !== name) continue
     const { lagMs, movedAt, run, layerSeconds, periodSeconds } = used
     const allowedMs = BEHIND_MS + (DRAIN_LAYERS * layerSeconds + (periodSeconds ?? 0)) * 1000
     // A new grid begins with a watermark of long ago.

@@ -6,7 +6,6 @@ import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { type Schedule, schedule } from '../../support/schedule.js'
 import type { Run } from '../ledger/grid-record.js'
-import { Chores, type ChoresParts } from './chores.js'
 import type { DrainTurns } from './drain-turns.js'
 import { Lease, type LeaseParts, MAX_WAIT_MS } from './lease.js'
 import type { DrainOptions, NameDrain } from './name-drain.js'
@@ -27,11 +26,21 @@ const JITTER_MS = 60
 const AFTER_FAILURE_MS = 5_000
 const AFTER_CONFLICT_MS = 500
 
-interface CollectorParts extends LeaseParts, ChoresParts {
+/** Work of the process that holds the lease, beside draining. */
+interface Chores {
+  /** Whether anything is due. */
+  readonly due: boolean
+  /** Does what is due at `now`, by the database's clock. */
+  run(now: number): Promise<void>
+}
+
+interface CollectorParts extends LeaseParts {
+  readonly settings: { readonly name: string }
   readonly environment: Environment
   readonly logger: BurstLogger
   readonly nameDrain: Pick<NameDrain, 'msToNextLayer'>
   readonly turns: DrainTurns
+  readonly chores: Chores
 }
 
 /**
@@ -42,7 +51,6 @@ interface CollectorParts extends LeaseParts, ChoresParts {
 export class Collector {
   readonly #parts: CollectorParts
   readonly #lease: Lease
-  readonly #chores: Chores
   readonly #schedule: Schedule
   #stopped = false
   /** The wait until a run begins, or is repeated. */
@@ -61,7 +69,6 @@ export class Collector {
   constructor(parts: CollectorParts, line: string, periodSeconds: number) {
     this.#parts = parts
     this.#lease = new Lease(parts, periodSeconds)
-    this.#chores = new Chores(parts)
     const { clock } = parts.environment
     this.#schedule = schedule(line, (msToNext) => this.#moment(msToNext), clock)
   }
@@ -165,9 +172,10 @@ export class Collector {
 
   /** Begins the chores that are due. Runs that follow each other soon do not wait for them. */
   #beginChores(now: number): void {
-    if (this.#stopped || this.#doing || !this.#chores.due) return
+    const { chores } = this.#parts
+    if (this.#stopped || this.#doing || !chores.due) return
     const beganAt = this.#elapsed
-    this.#doing = this.#chores
+    this.#doing = chores
       .run(now)
       .then(
         () => {

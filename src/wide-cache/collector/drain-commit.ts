@@ -11,7 +11,7 @@ import type { DrainedWriters } from './drained-writers.js'
 import { SettledHere } from './settled-here.js'
 
 export interface DrainCommitParts {
-  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'keepForeign' | 'raise'>
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'name' | 'keepForeign' | 'raise'>
   readonly logger: BurstLogger
   readonly settings: { readonly maxCommitRows: number }
 }

@@ -18,7 +18,7 @@ for (const [name, settle] of [
       if (fails) throw new Error('rolled back')
       return settled
     }
-    const ledger: FrameLedger = { name: 'test', commit: end, quarantine: end }
+    const ledger: FrameLedger = { nameOf: () => 'test', commit: end, quarantine: end }
     const here = new SettledHere(ledger)
     const failing = settle(here)
     assert.deepEqual(here.unsettled([frame]), [frame], 'while it is under way')

@@ -11,13 +11,15 @@ const MAX_FRAMES = 200_000
  * once, because the rest of a batch that is halved may fail.
  */
 export class SettledHere implements FrameLedger {
-  readonly name: string
   readonly #ledger: FrameLedger
   readonly #keys = new Set<string>()
 
   constructor(ledger: FrameLedger) {
-    this.name = ledger.name
     this.#ledger = ledger
+  }
+
+  nameOf(frame: Frame): string {
+    return this.#ledger.nameOf(frame)
   }
 
   /** The frames, each as its {@link frameKey}. */

@@ -27,6 +27,13 @@ export function frameBatches<F extends { readonly rowCount: number }>(
   return batches
 }
 
+/** Groups frames by their measures, in the order of these: each has rows of its own to lock. */
+export function byMeasure<F extends { readonly measure: number }>(
+  frames: Iterable<F>,
+): [measure: number, frames: F[]][] {
+  return [...grouped(frames, ({ measure }) => measure)].sort(([a], [b]) => a - b)
+}
+
 /**
  * Groups frames by writer, and sorts those of each writer by sequence number: cells come in any
  * order. So a transaction concerns few writers, and their prefixes rise without gaps. The ledger
@@ -35,11 +42,17 @@ export function frameBatches<F extends { readonly rowCount: number }>(
 export function byWriter<F extends { readonly writer: string; readonly sequence: number }>(
   frames: Iterable<F>,
 ): F[] {
-  const writers = new Map<string, F[]>()
+  const writers = [...grouped(frames, ({ writer }) => writer).values()]
+  return writers.flatMap((own) => own.sort((a, b) => a.sequence - b.sequence))
+}
+
+function grouped<Key, F>(frames: Iterable<F>, keyOf: (frame: F) => Key): Map<Key, F[]> {
+  const groups = new Map<Key, F[]>()
   for (const frame of frames) {
-    const others = writers.get(frame.writer)
+    const key = keyOf(frame)
+    const others = groups.get(key)
     if (others) others.push(frame)
-    else writers.set(frame.writer, [frame])
+    else groups.set(key, [frame])
   }
-  return [...writers.values()].flatMap((own) => own.sort((a, b) => a.sequence - b.sequence))
+  return groups
 }

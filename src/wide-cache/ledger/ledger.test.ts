@@ -9,6 +9,7 @@ import { sqlite } from '../../database/sqlite/sqlite.js'
 import { systemClock } from '../../support/clock.js'
 import { BurstLogger, SILENT } from '../../support/logger.js'
 import { ClockWatch } from '../clock-watch.js'
+import type { CommitContext } from '../contexts.js'
 import { jsonCodec } from '../../support/codec.js'
 import { GridRecord } from './grid-record.js'
 import { Ledger } from './ledger.js'
@@ -67,19 +68,19 @@ async function bench(database: Database, name = 'test'): Promise<Bench> {
   const record = recordOf({ name })
   await record.enter(database, await database.now(), TTL_SECONDS)
   const watch = new ClockWatch(systemClock, new BurstLogger(SILENT, () => 0))
+  const commit = async (rows: string[], tx: Transaction): Promise<void> => {
+    if (rows.some((row) => row.startsWith('throws'))) throw new Error('commit does not like it')
+    await tx.query(`INSERT INTO taken (id) VALUES ${rows.map(() => '(?)').join(', ')}`, rows)
+  }
   const parts = {
     clock: systemClock,
     database,
-    name,
+    measures: [{ name, commit }],
     record,
     watch,
     cellTtlSeconds: TTL_SECONDS,
     periodSeconds: PERIOD_SECONDS,
     codec: jsonCodec<string>(),
-    async commit(rows: string[], tx: Transaction) {
-      if (rows.some((row) => row.startsWith('throws'))) throw new Error('commit does not like it')
-      await tx.query(`INSERT INTO taken (id) VALUES ${rows.map(() => '(?)').join(', ')}`, rows)
-    },
   }
   return {
     database,
@@ -115,6 +116,41 @@ for (const [where, open] of databases) {
   }
   const entries = async ({ database }: Bench): Promise<number> =>
     Number((await database.query('SELECT COUNT(*) AS n FROM wide_cache_ranges')).rows[0]?.['n'])
+
+  ledgerTest('frames of several measures are settled in one transaction', async (b) => {
+    const committed: [name: string, rows: unknown[]][] = []
+    const measure = (name: string) => ({
+      name,
+      commit: async (rows: string[], _: Transaction, context: CommitContext) => {
+        committed.push([context.name, rows])
+        if (rows.includes('fails')) throw new DatabaseError('ER_TEST', 'unreachable', 'away')
+      },
+    })
+    const ledger = new Ledger<string>({ ...b.parts, measures: ['test', 'other'].map(measure) })
+    const [one, other, strange] = [0, 1, 2].map((at) => new Sender(undefined, at))
+    const early = other!.frame(0, { rows: ['b'] })
+    const both = [early, one!.frame(0, { rows: ['a'] })]
+    const { committed: rows, prefixes } = await ledger.commit(both)
+    assert.equal(rows, 2)
+    assert.deepEqual(committed, [
+      ['test', ['a']],
+      ['other', ['b']],
+    ])
+    assert.deepEqual(
+      both.map(({ writer }) => prefixes.get(writer)),
+      [0, 0],
+    )
+    await assert.rejects(
+      ledger.commit([other!.frame(1, { rows: ['fails'] }), one!.frame(1)]),
+      /away/,
+    )
+    const sums = (name: string) => ledgerReport(b.database, name, () => undefined)
+    for (const name of ['test', 'other']) assert.equal((await sums(name)).committed, 1, name)
+    assert.equal(await ledger.prefixOf('other', early.writer), 0)
+    assert.equal(await ledger.prefixOf('test', early.writer), -1)
+    await settle(ledger, [strange!.frame(0)], b.logger)
+    assert.equal((await sums('test')).quarantined, 1, 'a measure that is not known here')
+  })
 
   ledgerTest('a frame is taken once, in whatever order and however often it comes', async (b) => {
     const sender = new Sender()
@@ -384,8 +420,8 @@ for (const [where, open] of databases) {
         [name, Buffer.from(hex(writer), 'hex'), sequence, piece, 'x', Buffer.alloc(1)],
       )
     }
-    assert.deepEqual(await b.ledger.quarantinedOf(hex(1)), new Set([4, 7]))
-    assert.deepEqual(await b.ledger.quarantinedOf(hex(3)), new Set())
+    assert.deepEqual(await b.ledger.quarantinedOf('test', hex(1)), new Set([4, 7]))
+    assert.deepEqual(await b.ledger.quarantinedOf('test', hex(3)), new Set())
   })
 
   ledgerTest('many frames above a gap are one range, whatever order they come in', async (b) => {
@@ -443,7 +479,7 @@ for (const [where, open] of databases) {
       assert.equal((await behind.commit([sender.frame(0)])).committed, 1)
       await behind.quarantine([sender.frame(1)], 'refused')
       await behind.keepForeign([Buffer.from('no frame')])
-      await behind.enterTotals({ writer: randomBytes(16), issued: 3, dropped: 2 })
+      await behind.enterTotals('test', { writer: randomBytes(16), issued: 3, dropped: 2 })
       const now = await b.database.now()
       await removeOldEntries(b.database, 'test', now)
       assert.deepEqual((await behind.commit([sender.frame(0)])).duplicate, 1)

@@ -7,7 +7,8 @@ import type { Frame } from '../frame.js'
 import type { GridRecord, Raise } from './grid-record.js'
 import { keepRefused } from './quarantine.js'
 import { gainedWhileCellLives } from './safe-clock.js'
-import { type Commit, commitRows, decodeRows } from './rows.js'
+import { byMeasure } from './frame-batches.js'
+import { type Commit, commitRows, decodeRows, RowsError } from './rows.js'
 import {
   lockEntries,
   type Outcome,
@@ -39,8 +40,10 @@ export interface CommitOptions {
   readonly settledHere?: ReadonlySet<string> | undefined
 }
 
-/** Times of a transaction. */
-interface Times {
+/** Where and when rows are stored. */
+interface Place {
+  /** The name of their measure. */
+  readonly name: string
   /** The database's clock. */
   readonly now: number
   /** See {@link seenAtOf}. */
@@ -64,6 +67,12 @@ export interface Totals {
 /** Rows decoded before the process does other work. */
 const PAUSE_ROWS = 2_000
 
+/** What the ledger knows of a measure. */
+interface Measure<Row> {
+  readonly name: string
+  readonly commit: Commit<Row>
+}
+
 /** The writer under whose id the sums of all forgotten writers are kept. */
 export const FORGOTTEN: Buffer = Buffer.alloc(16)
 
@@ -82,8 +91,9 @@ const TOTALS = table(
  * then the watermark.
  */
 export class Ledger<Row> {
-  /** The name whose frames it takes. */
+  /** The name of the grid, which is that of its first measure. */
   readonly name: string
+  readonly #measures: readonly Measure<Row>[]
   readonly #database: Database
   readonly #record: GridRecord
   readonly #watch: ClockWatch
@@ -91,7 +101,6 @@ export class Ledger<Row> {
   readonly #agedMs: number
   readonly #codec: Codec<Row>
   readonly #clock: Clock
-  readonly #commit: Commit<Row>
 
   /**
    * Set when a statement of `commit` has committed by itself. Then nothing more is committed,
@@ -99,25 +108,30 @@ export class Ledger<Row> {
    */
   #stopped: DatabaseError | undefined
 
+  /** `measures`: in the order in which frames name them. */
   constructor(parts: {
     database: Database
-    name: string
+    measures: readonly Measure<Row>[]
     record: GridRecord
     watch: ClockWatch
     cellTtlSeconds: number
     periodSeconds: number
     codec: Codec<Row>
     clock: Clock
-    commit: Commit<Row>
   }) {
     this.#database = parts.database
-    this.name = parts.name
+    this.#measures = parts.measures
+    this.name = parts.measures[0]!.name
     this.#record = parts.record
     this.#watch = parts.watch
     this.#agedMs = gainedWhileCellLives(parts)
     this.#codec = parts.codec
     this.#clock = parts.clock
-    this.#commit = parts.commit
+  }
+
+  /** Returns the name of the measure of a frame; of one that is not known, that of the grid. */
+  nameOf({ measure }: Pick<Frame, 'measure'>): string {
+    return this.#measures[measure]?.name ?? this.name
   }
 
   /**
@@ -126,9 +140,12 @@ export class Ledger<Row> {
    * @throws RowsError, DatabaseError `data`: the rows are refused. WatermarkMoved. DatabaseError.
    */
   commit(frames: readonly Frame[], options: CommitOptions = {}): Promise<Settled> {
-    return this.#settle('committed', frames, options, async (tx, fresh, { now }) => {
-      if (fresh.length === 0) return
-      await commitRows(this.#commit, await this.#decode(fresh), tx, { now, name: this.name })
+    return this.#settle('committed', frames, options, async (tx, fresh, { now, name }) => {
+      const [first] = fresh
+      if (!first) return
+      const measure = this.#measures[first.measure]
+      if (!measure) throw new RowsError('a frame of a measure that is not known here')
+      await commitRows(measure.commit, await this.#decode(fresh), tx, { now, name })
     })
   }
 
@@ -138,9 +155,9 @@ export class Ledger<Row> {
     reason: string,
     options: CommitOptions = {},
   ): Promise<Settled> {
-    return this.#settle('quarantined', frames, options, async (tx, fresh, { seenAt }) => {
+    return this.#settle('quarantined', frames, options, async (tx, fresh, { seenAt, name }) => {
       for (const frame of fresh) {
-        await keepRefused(tx, { name: this.name, frame, bytes: frame.bytes, reason }, seenAt)
+        await keepRefused(tx, { name, frame, bytes: frame.bytes, reason }, seenAt)
       }
     })
   }
@@ -151,25 +168,34 @@ export class Ledger<Row> {
     await this.#record.raise(this.#database, raise, await this.#watch.recent(this.#database))
   }
 
-  /** Settles frames in one transaction: `store` gets those that are new. */
+  /** Settles frames in one transaction: `store` gets those that are new, a measure at a time. */
   async #settle(
     outcome: Outcome,
     frames: readonly Frame[],
     { raise, settledHere }: CommitOptions,
-    store: (tx: Transaction, fresh: readonly Frame[], at: Times) => Promise<void>,
+    store: (tx: Transaction, fresh: readonly Frame[], at: Place) => Promise<void>,
   ): Promise<Settled> {
     if (this.#stopped) throw this.#stopped
     try {
       return await this.#database.transaction(async (tx) => {
         const now = await this.#watch.now(tx)
-        const entries = await lockEntries(tx, this.name, frames)
-        const fresh = takeFresh(frames, entries, settledHere)
-        const seenAt = seenAtOf(entries, now)
-        await store(tx, fresh, { now, seenAt })
-        await writeEntries(tx, this.name, entries, outcome, { now, seenAt, agedMs: this.#agedMs })
+        const settling = []
+        for (const [measure, own] of byMeasure(frames)) {
+          const name = this.nameOf({ measure })
+          settling.push({ name, own, entries: await lockEntries(tx, name, own) })
+        }
+        for (const { name, own, entries } of settling) {
+          const fresh = takeFresh(own, entries, settledHere)
+          const seenAt = seenAtOf(entries, now)
+          await store(tx, fresh, { now, seenAt, name })
+          await writeEntries(tx, name, entries, outcome, { now, seenAt, agedMs: this.#agedMs })
+        }
         // The transaction may have waited for locks since `now`.
         if (raise) await this.#record.raise(tx, raise, await this.#watch.recent(tx))
-        return settledOf(entries, outcome)
+        return settledOf(
+          settling.map(({ entries }) => entries),
+          outcome,
+        )
       })
     } catch (error) {
       if (error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST') {
@@ -196,21 +222,21 @@ export class Ledger<Row> {
   /**
    * Returns the sequence number up to which all frames of a writer are settled; -1: no frame is.
    */
-  async prefixOf(writer: string): Promise<number> {
+  async prefixOf(name: string, writer: string): Promise<number> {
     const {
       rows: [row],
     } = await this.#database.query(
       'SELECT prefix FROM wide_cache_writers WHERE name = ? AND writer = ?',
-      [this.name, Buffer.from(writer, 'hex')],
+      [name, Buffer.from(writer, 'hex')],
     )
     return Number(row?.['prefix'] ?? -1)
   }
 
   /** Returns the sequence numbers of a writer's frames that are in quarantine. */
-  async quarantinedOf(writer: string): Promise<ReadonlySet<number>> {
+  async quarantinedOf(name: string, writer: string): Promise<ReadonlySet<number>> {
     const { rows } = await this.#database.query(
       'SELECT sequence FROM wide_cache_quarantine WHERE name = ? AND writer = ? AND piece = 0',
-      [this.name, Buffer.from(writer, 'hex')],
+      [name, Buffer.from(writer, 'hex')],
     )
     return new Set(rows.map(({ sequence }) => Number(sequence)))
   }
@@ -218,14 +244,14 @@ export class Ledger<Row> {
   /**
    * Enters a writer's own sums, where no frame will carry them: for dropped rows, and at closing.
    */
-  async enterTotals({ writer, issued, dropped }: Totals): Promise<void> {
-    const seenAt = await this.#seenAt()
-    await TOTALS.upsert(this.#database, [[this.name, writer, issued, dropped, seenAt]])
+  async enterTotals(name: string, { writer, issued, dropped }: Totals): Promise<void> {
+    const seenAt = await this.#seenAt(name)
+    await TOTALS.upsert(this.#database, [[name, writer, issued, dropped, seenAt]])
   }
 
   /** Keeps bytes that are no frame, for a human to look at. */
   async keepForeign(pieces: readonly Buffer[]): Promise<void> {
-    const seenAt = await this.#seenAt()
+    const seenAt = await this.#seenAt(this.name)
     const reason = 'bytes that are no frame of its kind'
     for (const bytes of pieces) {
       await keepRefused(this.#database, { name: this.name, bytes, reason }, seenAt)
@@ -233,13 +259,11 @@ export class Ledger<Row> {
   }
 
   /** As {@link seenAtOf}, outside a transaction. */
-  async #seenAt(): Promise<number> {
+  async #seenAt(name: string): Promise<number> {
     const now = await this.#watch.now(this.#database)
     const {
       rows: [row],
-    } = await this.#database.query('SELECT safe_at FROM wide_cache_names WHERE name = ?', [
-      this.name,
-    ])
+    } = await this.#database.query('SELECT safe_at FROM wide_cache_names WHERE name = ?', [name])
     return Math.max(now, Number(row?.['safe_at'] ?? 0))
   }
 }
@@ -264,11 +288,11 @@ function takeFresh(
   })
 }
 
-function settledOf(entries: WriterEntries, outcome: Outcome): Settled {
+function settledOf(all: readonly WriterEntries[], outcome: Outcome): Settled {
   let taken = 0
   let duplicate = 0
   const prefixes = new Map<string, number>()
-  for (const [writer, entry] of entries) {
+  for (const [writer, entry] of all.flatMap((entries) => [...entries])) {
     taken += entry.taken
     duplicate += entry.duplicate
     prefixes.set(writer, entry.prefix)

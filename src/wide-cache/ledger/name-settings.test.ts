@@ -170,6 +170,7 @@ for (const [what, openDatabase] of DATABASES) {
       ...others,
     })
     const whole = (recorded: Partial<NameSettings>): NameSettings => ({
+      gridName: name,
       kind: 'hits',
       cellTtlSeconds: 100,
       directSeconds: 75,
@@ -270,6 +271,7 @@ test('names come with the geometry of their newest shared grid, not of private o
   assert.deepEqual(await sharedNames(database), [
     {
       name: 'test',
+      gridName: 'test',
       kind: 'clicks',
       width: 15,
       layerSeconds: 3,
@@ -283,6 +285,7 @@ test('names come with the geometry of their newest shared grid, not of private o
     },
     {
       name: 'wide',
+      gridName: 'wide',
       kind: 'hits',
       width: 7,
       layerSeconds: 2,

@@ -13,6 +13,8 @@ import { SHARED } from './grid-record.js'
  * empty: no process has given it.
  */
 export interface NameSettings {
+  /** Name whose grids its frames go through: that of the first measure of its object. */
+  readonly gridName: string
   /** Kind of its rows. The first process decides. */
   readonly kind: string
   /** Seconds that cells live. */
@@ -88,11 +90,19 @@ export class KindDiffersError extends Error {
   }
 }
 
-const COLUMNS = ['kind', ...SETTINGS.map(([, column]) => column)]
+const COLUMNS = ['grid_name', 'kind', ...SETTINGS.map(([, column]) => column)]
 const NAMES = table('wide_cache_names', ['name'], ...COLUMNS, 'safe_at')
 
-/** Records what a process uses a name for. @throws KindDiffersError; DatabaseError */
-export async function enterName(database: Queryable, own: OwnName): Promise<void> {
+/**
+ * Records what a process uses a name for, whose frames go through the grids of `gridName`.
+ *
+ * @throws KindDiffersError; DatabaseError
+ */
+export async function enterName(
+  database: Queryable,
+  own: OwnName,
+  gridName = own.name,
+): Promise<void> {
   const { name, kind } = own
   const given: GivenSettings = {
     cellTtlSeconds: { value: own.cellTtlSeconds, counts: 'longest' },
@@ -104,7 +114,7 @@ export async function enterName(database: Queryable, own: OwnName): Promise<void
   if (!recorded) {
     const values = SETTINGS.map(([setting, , none]) => given[setting]?.value ?? none)
     // Of several that come at once, the first one's stays.
-    await NAMES.upsert(database, [[name, kind, ...values, await database.now()]])
+    await NAMES.upsert(database, [[name, gridName, kind, ...values, await database.now()]])
     recorded = await readNameSettings(database, name)
   }
   if (!recorded) {
@@ -181,6 +191,7 @@ export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
 
 function settingsIn(row: SqlRow): NameSettings {
   return {
+    gridName: String(row['grid_name']),
     kind: String(row['kind']),
     cellTtlSeconds: Number(row['cell_ttl_seconds']),
     directSeconds: Number(row['direct_seconds']),

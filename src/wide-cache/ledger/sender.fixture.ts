@@ -18,11 +18,13 @@ export const STAMP = stampOf(KIND)
  */
 export class Sender {
   readonly id: Buffer
+  readonly measure: number
   readonly #frames = new Map<number, Frame>()
   issued = 0
 
-  constructor(id: Buffer = randomBytes(16)) {
+  constructor(id: Buffer = randomBytes(16), measure = 0) {
     this.id = id
+    this.measure = measure
   }
 
   frame(
@@ -55,6 +57,7 @@ export class Sender {
         floorAt,
         dropped,
         rowCount: rows.length,
+        measure: this.measure,
       },
       this.id,
       STAMP,

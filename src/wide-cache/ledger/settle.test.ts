@@ -22,7 +22,7 @@ const refused = (category: DatabaseErrorCategory = 'data'): DatabaseError =>
 
 /** A ledger that takes frames unless `fails` has an error for their sequence numbers. */
 class FakeLedger implements FrameLedger {
-  readonly name = 'clicks'
+  readonly nameOf = () => 'clicks'
   readonly commits: number[][] = []
   readonly options: CommitOptions[] = []
   readonly committed: number[] = []

@@ -6,7 +6,7 @@ import type { CommitOptions, Ledger, Settled } from './ledger.js'
 import { RowsError } from './rows.js'
 
 /** The part of the ledger that takes frames, whatever rows they hold. */
-export type FrameLedger = Pick<Ledger<unknown>, 'name' | 'commit' | 'quarantine'>
+export type FrameLedger = Pick<Ledger<unknown>, 'nameOf' | 'commit' | 'quarantine'>
 
 /** Number of tries of a frame alone before it goes to quarantine. */
 const TRIES_ALONE = 3
@@ -71,10 +71,11 @@ async function settleAlone(
     }
   }
   const settled = await ledger.quarantine([frame], reason, options)
+  const name = ledger.nameOf(frame)
   logger.warn(
     'quarantine',
     `wide-cache: the database refuses a frame of ${counted(frame.rowCount, 'row')} of ` +
-      `"${ledger.name}" (${reason}); ${keptInQuarantine(ledger.name)}`,
+      `"${name}" (${reason}); ${keptInQuarantine(name)}`,
   )
   return settled
 }

@@ -159,8 +159,8 @@ function lastRunOf(grids: readonly GridFigures[]): Run | undefined {
 /** Figures of one process. */
 export interface ProcessFigures {
   readonly writer: WriterFigures
-  readonly drained: DrainFigures
-  /** `undefined`: another object counts them. */
+  /** `undefined`, this and the following two: another engine counts them. */
+  readonly drained?: DrainFigures
   readonly cacheErrors?: ErrorCounts
   readonly databaseErrors?: ErrorCounts
   /** Age of the figures from SQL, in milliseconds; `undefined`: there are none. */
@@ -183,11 +183,11 @@ export function processReadings(
         unconfirmedAge: seconds(writer.unconfirmedMs),
         directCommits: writer.directCommits,
         directRows: writer.directRows,
-        drains: drained.drains,
-        drainFailures: drained.failures,
-        drainedRows: drained.rows,
-        drainSeconds: seconds(drained.ms),
-        drainBusySeconds: seconds(drained.busyMs),
+        drains: drained?.drains,
+        drainFailures: drained?.failures,
+        drainedRows: drained?.rows,
+        drainSeconds: seconds(drained?.ms),
+        drainBusySeconds: seconds(drained?.busyMs),
         figuresAge: seconds(figuresAgeMs),
       },
     ),

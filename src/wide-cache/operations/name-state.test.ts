@@ -80,6 +80,7 @@ for (const [where, open] of databases) {
       name: 'test',
       readAt: NOW + 4_000,
       settings: {
+        gridName: 'test',
         kind: 'rows',
         cellTtlSeconds: 100,
         directSeconds: 75,

@@ -76,7 +76,7 @@ export interface NameState {
   readonly readAt: number
   readonly settings: NameSettings
   readonly ledger: LedgerTotals
-  /** Grids in shared caches, then private ones; of each kind the last used first. At most 100. */
+  /** Those of `settings.gridName`: grids in shared caches, then private ones; of each kind the last used first. At most 100. */
   readonly grids: readonly GridFigures[]
   readonly quarantine: QuarantineFigures
 }
@@ -124,7 +124,7 @@ export async function readNameState(
     readAt: now,
     settings,
     ledger: await readTotals(queryable, name, now),
-    grids: await readGrids(queryable, name, now),
+    grids: await readGrids(queryable, settings.gridName, now),
     quarantine: await readQuarantine(queryable, name),
   }
 }
@@ -140,7 +140,7 @@ async function readTotals(queryable: Queryable, name: string, now: number): Prom
 
 async function readGrids(
   queryable: Queryable,
-  name: string,
+  gridName: string,
   now: number,
 ): Promise<readonly GridFigures[]> {
   const { rows } = await queryable.query(
@@ -148,7 +148,7 @@ async function readGrids(
       'lease_until, period_seconds, run_at, run_rows, run_ms FROM wide_cache_grids ' +
       `WHERE name = ? ORDER BY CASE WHEN private_to = ? THEN 0 ELSE 1 END, used_at DESC, id ` +
       `LIMIT ${MAX_GRIDS}`,
-    [name, SHARED],
+    [gridName, SHARED],
   )
   return rows.map((row) => gridFigures(row, now))
 }

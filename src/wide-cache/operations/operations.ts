@@ -61,8 +61,8 @@ interface OperationsParts extends Omit<CachedReadParts, 'name' | 'ttlSeconds'> {
   readonly record: GridRecord
   readonly writer: { readonly figures: WriterFigures }
   readonly turns: DrainTurns
-  /** Whether its cache and database are another engine's, which counts their errors. */
-  readonly isBeside: boolean
+  /** The first one of a grid counts the errors of its cache and database, and its drains. */
+  readonly measure: number
 }
 
 /** All metrics but those that a kind adds. */
@@ -101,14 +101,13 @@ export class Operations {
 
   /** Reads all metrics; without those from SQL if SQL has never answered. Never rejects. */
   async readings(): Promise<Reading[]> {
-    const { settings, environment, writer, turns, isBeside } = this.#parts
+    const { settings, environment, writer, turns, measure } = this.#parts
     const { name, metrics } = settings
     const known = await this.#state.get()
     const figuresAgeMs = known && ageOf(known, environment.clock.elapsed())
     const ofProcess = processReadings(name, {
       writer: writer.figures,
-      drained: turns.figures,
-      ...(isBeside ? undefined : this.#errors),
+      ...(measure === 0 && { drained: turns.figures, ...this.#errors }),
       figuresAgeMs,
     })
     if (!known || figuresAgeMs === undefined) return ofProcess

@@ -38,7 +38,9 @@ const PLACED_AT_ONCE = 100
 
 interface ClosingParts {
   readonly cache: Pick<Cache, 'scope'>
-  readonly ledger: { quarantinedOf(writer: string): Promise<ReadonlySet<number>> }
+  readonly ledger: {
+    quarantinedOf(name: string, writer: string): Promise<ReadonlySet<number>>
+  }
   readonly environment: Environment
   readonly logger: BurstLogger
   readonly settings: Pick<GridSettings, 'closeTimeoutMs'> & { readonly name: string }
@@ -120,7 +122,7 @@ export class Closing {
       if (outbox.size > 0) await upkeep.confirm()
       await direct.commit([...outbox.frames()])
       if (this.#held.length > 0) {
-        for (const sequence of await ledger.quarantinedOf(numbering.idHex)) {
+        for (const sequence of await ledger.quarantinedOf(settings.name, numbering.idHex)) {
           this.#quarantined.add(sequence)
         }
       }

@@ -40,7 +40,7 @@ function bench() {
   const direct = new DirectCommit(
     {
       settings: { name: 'hits', maxCommitRows: 5 },
-      ledger: { name: 'hits', commit, quarantine: commit },
+      ledger: { nameOf: () => 'hits', commit, quarantine: commit },
       environment: { ...systemEnvironment, clock, random: () => 0.5 },
       logger: new BurstLogger(log, clock.elapsed),
     },

@@ -15,7 +15,9 @@ const FORGOTTEN_MS = 15 * REST_MS
 
 interface NumberingParts {
   readonly environment: Environment
-  readonly ledger: { enterTotals(totals: Totals): Promise<void> }
+  readonly ledger: { enterTotals(name: string, totals: Totals): Promise<void> }
+  readonly settings: { readonly name: string }
+  readonly measure: number
   /** Its migration also enters the grid, and does nothing where that has been done. */
   readonly database: Pick<Database, 'migrate'>
 }
@@ -89,6 +91,7 @@ export class Numbering {
       ...outbox.floorFor({ sequence, issued, openedAt }),
       dropped: this.#dropped,
       rowCount,
+      measure: this.#parts.measure,
     }
     this.#sequence++
     this.#issued += rowCount
@@ -101,8 +104,13 @@ export class Numbering {
   async report(): Promise<void> {
     const totals = this.totals(0, false)
     if (!totals) return
-    await this.#parts.ledger.enterTotals(totals)
+    await this.#enter(totals)
     this.#droppedReported = totals.dropped
+  }
+
+  #enter(totals: Totals): Promise<void> {
+    const { ledger, settings } = this.#parts
+    return ledger.enterTotals(settings.name, totals)
   }
 
   get #restedMs(): number {
@@ -119,9 +127,8 @@ export class Numbering {
     if (!this.#id || !this.#isAtRest(holdsFrames)) return
     if (this.#restedMs < FORGOTTEN_MS) {
       // Only matters if its last frame was let go of and has been lost; no more can be done for it.
-      this.#parts.ledger
-        .enterTotals({ writer: this.#id, issued: this.#issued, dropped: this.#dropped })
-        .catch(() => undefined)
+      const totals = { writer: this.#id, issued: this.#issued, dropped: this.#dropped }
+      this.#enter(totals).catch(() => undefined)
     }
     this.#id = undefined
     this.#sequence = this.#issued = this.#dropped = this.#droppedReported = 0

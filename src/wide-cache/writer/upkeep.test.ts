@@ -44,7 +44,7 @@ function bench() {
       },
     },
     record: { grid: GRID },
-    settings: { confirmSeconds: 60, drainAfterLayers: 2 },
+    settings: { name: 'test', confirmSeconds: 60, drainAfterLayers: 2 },
     outbox,
     placer: {
       down: false,

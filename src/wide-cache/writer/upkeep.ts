@@ -25,7 +25,7 @@ const PLACE_AGAIN_MS = 2 * UNPLACED_MS
 const MOST_REFUSED = 10
 
 interface UpkeepParts {
-  readonly ledger: { prefixOf(writer: string): Promise<number> }
+  readonly ledger: { prefixOf(name: string, writer: string): Promise<number> }
   /** Compares the cache with that of the collectors, and looks at the marks. */
   readonly compare: () => Promise<void>
   /** `apart`: whether the collectors use another cache than this process. */
@@ -33,7 +33,9 @@ interface UpkeepParts {
   readonly environment: Environment
   readonly cache: Cache
   readonly record: Pick<GridRecord, 'grid'>
-  readonly settings: Pick<GridSettings, 'confirmSeconds' | 'drainAfterLayers'>
+  readonly settings: Pick<GridSettings, 'confirmSeconds' | 'drainAfterLayers'> & {
+    readonly name: string
+  }
   readonly outbox: Outbox
   readonly placer: Placer
   readonly numbering: Numbering
@@ -91,12 +93,12 @@ export class Upkeep {
 
   /** Asks SQL how far this writer's frames are settled. Never rejects. */
   async confirm(): Promise<void> {
-    const { ledger, compare, numbering, outbox, direct, environment } = this.#parts
+    const { settings, ledger, compare, numbering, outbox, direct, environment } = this.#parts
     this.#askedAt = environment.clock.elapsed()
     this.#confirmAt = this.#askedAt + CONFIRM_EVERY_MS
     const writer = numbering.idHex
     try {
-      const prefix = await ledger.prefixOf(writer)
+      const prefix = await ledger.prefixOf(settings.name, writer)
       direct.retryNow()
       outbox.confirm(writer, prefix)
       await compare()

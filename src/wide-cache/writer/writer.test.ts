@@ -86,18 +86,19 @@ function bench(
       hasPassed: () => false,
     },
     record: { grid },
+    measure: 0,
     sameCache: world,
     ledger: {
-      name: 'test',
+      nameOf: () => 'test',
       commit,
       quarantine: commit,
-      enterTotals: (totals) =>
+      enterTotals: (_name, totals) =>
         world.takesSums
           ? sql(() => {
               said.push(totals)
             })
           : new Promise(() => undefined),
-      prefixOf: (id) => {
+      prefixOf: (_name, id) => {
         asked.push(id)
         return sql(() => world.prefix)
       },
@@ -129,7 +130,7 @@ function bench(
       confirmSeconds: options.confirmSeconds ?? 60,
       drainAfterLayers: 2,
       cellTtlSeconds: 90,
-      maxFrameBytes: 206,
+      maxFrameBytes: 207,
       maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
       closeTimeoutMs: options.closeTimeoutMs ?? 3_000,
       maxCommitRows: 1_000,

@@ -52,6 +52,8 @@ export interface WriterParts<Row> {
   readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'>
   /** Starting value of the checksums of frames of its kind. */
   readonly stamp: number
+  /** The place of its name among those of the grid. */
+  readonly measure: number
 }
 
 /** Figures of one process's sending side: its work so far, and what it holds. */
