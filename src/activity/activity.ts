@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import type { DashboardOptions } from '../dashboard/options.js'
 import type {
   ActivityPeriod,
@@ -6,7 +5,7 @@ import type {
   ValuePeriod,
   ValueViews,
 } from '../dashboard/site-figures.js'
-import type { Handler } from '../page-views/handler.js'
+import type { Handler, ServerRequest } from '../page-views/handler.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { ActivityCertificate } from './certificate.js'
 import type { HistoryQuery, TopQuery, ValueHistoryQuery } from './ranges.js'
@@ -66,7 +65,7 @@ export interface Activity extends Recorder {
    *   res.sendStatus(204)
    * })
    */
-  record(req: IncomingMessage, view?: RecordedView): void
+  record(req: ServerRequest, view?: RecordedView): void
   /**
    * The figures, at most `statsTtlSeconds` old; the last good ones while SQL is away. However many
    * callers and processes ask, SQL is asked once in that time.

@@ -1,7 +1,6 @@
-import type { IncomingMessage } from 'node:http'
 import type { BurstLogger } from '../support/logger.js'
 import type { Request } from '../page-views/express.js'
-import { targetOf } from '../page-views/handler.js'
+import { type ServerRequest, targetOf } from '../page-views/handler.js'
 import { Guard } from '../visitors/guard.js'
 import { type Measure, sentMeasure } from '../page-views/measures.js'
 import { type PageViews, pageViews } from '../page-views/middleware.js'
@@ -23,7 +22,7 @@ export interface ViewedPage {
 /** Functions that count page views. The page is what the option `page` says, else the path. */
 export interface RequestViews extends PageViews {
   /** Counts a view that a request tells of, of `page` if that is given. */
-  readonly record: (req: IncomingMessage, page: string | undefined) => void
+  readonly record: (req: ServerRequest, page: string | undefined) => void
 }
 
 /**

@@ -1,14 +1,17 @@
 /** A view that a browser reports counts as the view of the page would. */
 import assert from 'node:assert/strict'
+import { connect, createServer } from 'node:http2'
 import { test } from 'node:test'
 import type { Request } from 'express'
+import type { Received } from '../page-views/handler.js'
 import request from 'supertest'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { BROWSER, expresses, raw, serving, TO_A_PAGE } from '../support/http.fixture.js'
+import { BROWSER, expresses, listening, raw, serving, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
+import { peerOf, rememberPeer } from '../page-views/peer.js'
 import { campaign } from './dimensions/campaign.js'
 import { country } from './dimensions/country.js'
 import { deviceClass } from './dimensions/device-class.js'
@@ -16,6 +19,7 @@ import { referrerHost } from './dimensions/referrer-host.js'
 import { requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, activitySettings } from './options.js'
 import { activityRouter } from './router.js'
+import { requestOf } from './seen-route.js'
 import { createActivity } from './site-activity.js'
 
 const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
@@ -227,3 +231,23 @@ for (const [name, express] of expresses) {
     assert.deepEqual([one.seen[0]!.page, answered], ['/news', true])
   })
 }
+
+test('the view of a report over HTTP/2 knows its address when the client has gone', async () => {
+  const addresses: (string | undefined)[] = []
+  const server = createServer((request, res) => {
+    const req = request as unknown as Received
+    rememberPeer(req)
+    res.on('close', () => {
+      addresses.push(peerOf(requestOf({ page: '/', referrer: '' }, req, '')))
+    })
+    res.end()
+  })
+  await listening(server, async (port) => {
+    connect(`http://127.0.0.1:${port}`)
+      .request()
+      .on('close', () => {})
+      .resume()
+    await eventually('the client has gone', () => addresses.length > 0)
+  })
+  assert.deepEqual(addresses, ['127.0.0.1'])
+})

@@ -5,12 +5,15 @@ import { sendJson } from '../page-views/answers.js'
 import type { Received } from '../page-views/handler.js'
 import { type Report, reported } from '../page-views/reports.js'
 import { targetBelow } from '../page-views/path.js'
+import { peerOf, rememberPeer } from '../page-views/peer.js'
 import type { Answer } from '../page-views/router.js'
 import { ReportRefused, type SeenReport, seenReport, whoReports } from './seen-report.js'
 
 /** Answers 204 to a report, and counts it then; a refusal says what is wrong. */
 export function seenRoute(count: Report, publicPath: string, logger: BurstLogger): Answer {
   return async (req, res) => {
+    // The client may have gone when the report has been read.
+    rememberPeer(req)
     let report: SeenReport
     try {
       report = await seenReport(req)
@@ -40,7 +43,9 @@ function warnOfRefusal(req: Received, logger: BurstLogger): void {
 
 function refuse(res: ServerResponse, { status, message }: ReportRefused): void {
   // What follows of a body that is too large is not waited for.
-  if (status === 413 && !res.headersSent) res.setHeader('Connection', 'close')
+  if (status === 413 && !res.headersSent && res.req.httpVersionMajor === 1) {
+    res.setHeader('Connection', 'close')
+  }
   sendJson(res, { error: message }, status)
 }
 
@@ -67,7 +72,9 @@ export function requestOf(
     // Express 5 reads it from the address when it is asked, Express 4 beforehand.
     ...(Object.hasOwn(req, 'query') && { query: queryOf(page, req) }),
   }
-  return Object.create(req, Object.getOwnPropertyDescriptors(fields))
+  const view: Received = Object.create(req, Object.getOwnPropertyDescriptors(fields))
+  rememberPeer(view, peerOf(req))
+  return view
 }
 
 function queryOf(page: string, { app }: Received): unknown {

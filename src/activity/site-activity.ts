@@ -1,4 +1,3 @@
-import type { IncomingMessage } from 'node:http'
 import { hash } from 'node:crypto'
 import { types } from 'node:util'
 import type { DashboardOptions } from '../dashboard/options.js'
@@ -11,7 +10,7 @@ import type {
 } from '../dashboard/site-figures.js'
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
-import { type Handler, isRequest } from '../page-views/handler.js'
+import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
 import { DAY_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -103,13 +102,13 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   }
 
   record(visit: RecordedVisit): void
-  record(req: IncomingMessage, view?: RecordedView): void
-  record(told: RecordedVisit | IncomingMessage, view?: RecordedView): void {
+  record(req: ServerRequest, view?: RecordedView): void
+  record(told: RecordedVisit | ServerRequest, view?: RecordedView): void {
     if (isRequest(told)) this.#recordRequest(told, fieldOf(view, 'page'))
     else this.#recordVisit(told)
   }
 
-  #recordRequest(req: IncomingMessage, page: unknown): void {
+  #recordRequest(req: ServerRequest, page: unknown): void {
     const isPage = typeof page === 'string' && page !== ''
     if (!isPage && page !== undefined) {
       this.views.refused('page', page, 'a text', 'the visit counts for the page of the request')

@@ -128,6 +128,7 @@ describe('without authorize', () => {
   ]) {
     test(`nobody may by the Host "${host}"`, () => {
       assert(!isDeveloper(request({ host }), 'development'))
+      assert(!isDeveloper(request({ host, ':authority': 'localhost' }), 'development'))
     })
   }
 

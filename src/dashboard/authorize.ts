@@ -81,7 +81,7 @@ export function isDeveloper(req: Request, nodeEnv: string | undefined): boolean 
   return (
     nodeEnv === 'development' &&
     LOOPBACK_ADDRESS.test(req.socket.remoteAddress ?? '') &&
-    LOOPBACK_HOST.test(req.headers.host ?? '') &&
+    LOOPBACK_HOST.test(String(req.headers.host ?? req.headers[':authority'])) &&
     req.httpVersionMajor * 10 + req.httpVersionMinor >= 11 &&
     !Object.keys(req.headers).some((name) => FORWARDED.test(name))
   )

@@ -1,5 +1,4 @@
-import type { IncomingMessage } from 'node:http'
-import type { Handler } from '../page-views/handler.js'
+import type { Handler, ServerRequest } from '../page-views/handler.js'
 import type { Moment, Period } from '../support/periods.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { HitsDay, HitsPeriod } from './read-history.js'
@@ -71,7 +70,7 @@ export interface Hits extends Recorder {
    *   res.sendStatus(204)
    * })
    */
-  record(item: string, req: IncomingMessage, parties?: HitParties): void
+  record(item: string, req: ServerRequest, parties?: HitParties): void
   /**
    * Counts the page views of items, by the same rule as the activity's, which is a table in
    * docs/activity-reference.md. Where it meets a report of `seen.js`, on its way to the router of

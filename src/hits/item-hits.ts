@@ -1,6 +1,5 @@
-import type { IncomingMessage } from 'node:http'
 import type { Request } from '../page-views/express.js'
-import { type Handler, isRequest } from '../page-views/handler.js'
+import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
 import {
   type Measure,
   measureName,
@@ -91,8 +90,8 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
   }
 
   record(item: string, parties?: HitParties): void
-  record(item: string, req: IncomingMessage, parties?: HitParties): void
-  record(item: string, told: IncomingMessage | HitParties = {}, parties: HitParties = {}): void {
+  record(item: string, req: ServerRequest, parties?: HitParties): void
+  record(item: string, told: ServerRequest | HitParties = {}, parties: HitParties = {}): void {
     if (isRequest(told)) this.#recordRequest(item, told, parties)
     else {
       const viewer = this.#viewerOf(told, 'the hit counts without a viewer')
@@ -186,7 +185,7 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
     )
   }
 
-  #recordRequest(item: string, req: IncomingMessage, parties: HitParties): void {
+  #recordRequest(item: string, req: ServerRequest, parties: HitParties): void {
     const viewer = this.#viewerOf(parties, 'the hit counts for the address of the request')
     if (this.#isOwn(parties, viewer)) return
     this.#visitors.record(req as Request, viewer, (identity, userAgent, isBot) =>

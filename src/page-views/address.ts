@@ -8,6 +8,7 @@ import type { BurstLogger } from '../support/logger.js'
 import type { Guard } from '../visitors/guard.js'
 import { clientAddress } from './client-address.js'
 import type { Received } from './handler.js'
+import { peerOf } from './peer.js'
 
 /** Headers in which a proxy says for whom it asks. */
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'] as const
@@ -55,9 +56,11 @@ export class Addresses {
     return ip
   }
 
-  #ofSocket({ app, headers, socket }: Received): string | undefined {
+  #ofSocket(req: Received): string | undefined {
+    const { app, headers } = req
     const forwarding = app ? undefined : FORWARDING.find((name) => headers[name] !== undefined)
-    if (forwarding === undefined && socket.remoteAddress) return socket.remoteAddress
+    const peer = forwarding === undefined ? peerOf(req) : undefined
+    if (peer) return peer
     if (forwarding === undefined) {
       this.#guard.say(
         'no IP address',
@@ -77,10 +80,11 @@ export class Addresses {
   }
 
   /** At the first request that a proxy seems to have forwarded. */
-  #lookAtForwarding({ app, headers, socket }: Received, ip: string): void {
+  #lookAtForwarding(req: Received, ip: string): void {
     this.#lookedAtForwarding = true
     // A site whose own `ip` is not the connection's knows of its proxy.
-    if (ip !== socket.remoteAddress) return
+    if (ip !== peerOf(req)) return
+    const { app, headers } = req
     if (!app) return this.#warnOfFramework()
     const reason = app.get('trust proxy')
       ? '"trust proxy" does not name the proxy that it comes from'

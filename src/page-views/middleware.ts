@@ -5,6 +5,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { Guard, describe } from '../visitors/guard.js'
 import { Exchanges } from './exchange.js'
 import { Mount } from './mount.js'
+import { rememberPeer } from './peer.js'
 import type { Report } from './reports.js'
 import type { Count, Treatment, Visitors } from './visitors.js'
 
@@ -83,9 +84,8 @@ export function pageViews<Subject>(
   }
 
   function watch(req: Request, res: Response): void {
-    // Once a socket is gone it knows its address only if it was asked before, and `record(req)` may
-    // come late, whatever the method.
-    void req.socket.remoteAddress
+    // Whatever the method, since `record(req)` may come late.
+    rememberPeer(req)
     if (req.method !== 'GET') return
     // Routers rewrite it.
     const place = callsBack ? new Mount(req, publicPath) : (req.originalUrl ?? req.url)

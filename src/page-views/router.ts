@@ -32,14 +32,17 @@ export function below(
   mountPath: string,
   find: (path: string, method: string | undefined) => Answer | undefined,
 ): Handler {
-  return (req, res, next = ending(res)) => {
+  return (request, response, next) => {
+    // Typed as of HTTP/1, whatever server it is.
+    const [req, res] = [request as Received, response as ServerResponse]
+    const goOn = next ?? ending(res)
     const path = targetBelow(mountPath, pathOf(req.url ?? '/'))
     const method = req.method === 'HEAD' ? 'GET' : req.method
     const answer = path === undefined ? undefined : find(path, method)
-    if (!answer) return next()
+    if (!answer) return goOn()
     // Async, so that one that throws is one that rejects.
-    const answered = async (): Promise<void> => answer(req, res, next)
-    answered().catch((error: unknown) => next(errorOf(error)))
+    const answered = async (): Promise<void> => answer(req, res, goOn)
+    answered().catch((error: unknown) => goOn(errorOf(error)))
   }
 }
 

@@ -1,7 +1,8 @@
 /** Both versions of Express, servers, and requests to them. */
 import { createRequire } from 'node:module'
 import { createServer, type RequestListener, type Server } from 'node:http'
-import { type AddressInfo, connect } from 'node:net'
+import type { Http2Session } from 'node:http2'
+import { type AddressInfo, connect, type Server as TcpServer } from 'node:net'
 import express5, { type Express } from 'express'
 import { eventually } from './eventually.fixture.js'
 
@@ -24,11 +25,22 @@ export async function serving(
   use: (port: number, server: Server) => Promise<void>,
 ): Promise<void> {
   const server = createServer(app)
+  await listening(server, (port) => use(port, server))
+}
+
+/** Has a server of HTTP/1 or HTTP/2 listen on a free port while `use` runs. */
+export async function listening(
+  server: TcpServer,
+  use: (port: number) => Promise<void>,
+): Promise<void> {
+  const sessions = new Set<Http2Session>()
+  server.on('session', (session: Http2Session) => sessions.add(session))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   try {
-    await use((server.address() as AddressInfo).port, server)
+    await use((server.address() as AddressInfo).port)
   } finally {
-    server.closeAllConnections()
+    if ('closeAllConnections' in server) (server as Server).closeAllConnections()
+    for (const session of sessions) session.destroy()
     await new Promise((resolve) => server.close(resolve))
   }
 }

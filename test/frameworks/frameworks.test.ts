@@ -1,11 +1,12 @@
 /** The same site on each server: all of it works there, with visitors. */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
-import { createActivity, createHits, memory, sqlite } from '../../src/index.js'
+import { createActivity, createHits, memory, referrerHost, sqlite } from '../../src/index.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
-import { BROWSER, serving, TO_A_PAGE } from '../../src/support/http.fixture.js'
+import { BROWSER, listening, TO_A_PAGE } from '../../src/support/http.fixture.js'
 import { type KeptLog, keptLog } from '../../src/support/kept-log.fixture.js'
-import { ADMIN, type Framework, frameworks, NOT_FOUND } from './sites.js'
+import { fetchHttp2 } from '../servers/http2-client.js'
+import { ADMIN, type Framework, frameworks, LATE, NOT_FOUND } from './sites.js'
 
 const OTHER_BROWSER = BROWSER.replace('Chrome/126', 'Chrome/127')
 
@@ -16,11 +17,16 @@ type Ask = (
 
 interface Site {
   readonly log: KeptLog
+  readonly origin: string
   readonly ask: Ask
   /** Views that SQL has of each page, and their visitors. */
   views(atLeast: number): Promise<{ page: string; visitor: string | null }[]>
   /** Hits of the item 7. */
   hits(): Promise<number>
+  /** Referrers of today's views. */
+  referrers(): Promise<unknown[]>
+  /** Page views of today, served and seen. */
+  measures(): Promise<unknown[]>
 }
 
 async function withSite(
@@ -30,7 +36,7 @@ async function withSite(
 ): Promise<void> {
   const [cache, database, log] = [memory(), sqlite(':memory:'), keptLog()]
   const grid = { cache, database, collect: false, logger: log } as const
-  const activity = createActivity(grid)
+  const activity = createActivity({ ...grid, dimensions: { referrer: referrerHost() } })
   const hits = createHits({ ...grid, name: 'threads' })
   await Promise.all([activity.migrate(), hits.migrate()])
   const rows = async () => {
@@ -43,11 +49,14 @@ async function withSite(
     }))
   }
   try {
-    await serving(await framework.site({ activity, hits }, trusts), (port) =>
-      use({
+    await listening(await framework.site({ activity, hits }, trusts), (port) => {
+      const origin = `${framework.http2 ?? 'http'}://127.0.0.1:${port}`
+      const range = () => ({ from: Date.now() - 86_400_000, to: Date.now() })
+      return use({
         log,
+        origin,
         ask: (path, { headers, ...init } = {}) =>
-          fetch(`http://127.0.0.1:${port}${path}`, {
+          (framework.http2 ? fetchHttp2 : fetch)(`${origin}${path}`, {
             redirect: 'manual',
             ...init,
             headers: { ...TO_A_PAGE, ...headers },
@@ -61,13 +70,25 @@ async function withSite(
           await hits.drain({ all: true })
           return hits.count('7')
         },
-      }),
-    )
+        referrers: () => activity.top('referrer', range()),
+        async measures() {
+          await rows()
+          const days = await activity.history({ ...range(), by: 'day' })
+          const sum = (field: 'pageViews' | 'seen') =>
+            days.reduce((total, day) => total + Number(day[field]), 0)
+          return [sum('pageViews'), sum('seen')]
+        },
+      })
+    })
   } finally {
     await Promise.all([activity.close(), hits.close()])
     await Promise.all([cache.close(), database.close()])
   }
 }
+
+/** What Node warns of: a header that HTTP/2 does not have, for example. */
+const warnings: string[] = []
+process.on('warning', ({ message }) => warnings.push(message))
 
 const visitorsOf = (views: readonly { visitor: string | null }[]): number =>
   new Set(views.map(({ visitor }) => visitor).filter((visitor) => visitor !== null)).size
@@ -116,6 +137,43 @@ for (const framework of frameworks) {
         // One viewer, and one who is not known.
         assert.equal(await hits(), 2)
         assert.deepEqual(log.lines, [])
+      }))
+
+    test('a view that is recorded when the client has gone is of the same visitor', () =>
+      withSite(framework, async ({ ask, views, hits, log }) => {
+        await (await ask('/threads/7')).text()
+        for (let i = 0; i < 2; i++) {
+          await ask('/api/views/7', { method: 'POST', headers: { [LATE]: '' } })
+        }
+        const counted = await views(3)
+        assert.equal(counted.filter(({ visitor }) => visitor === null).length, 0)
+        assert.equal(visitorsOf(counted), 1)
+        assert.equal(await hits(), 1)
+        assert.deepEqual(log.lines, [])
+      }))
+
+    test("the site's own pages are no referrers, and may report views", () =>
+      withSite(framework, async ({ ask, origin, views, referrers, measures, log }) => {
+        for (const referer of [`${origin}/a`, 'https://example.org/']) {
+          await (await ask('/threads/7', { headers: { referer } })).text()
+        }
+        await views(2)
+        assert.deepEqual(await referrers(), [
+          { value: '(internal)', pageViews: 1 },
+          { value: 'example.org', pageViews: 1 },
+        ])
+        const report = async (from: Record<string, string>, page = '/threads/7') => {
+          const headers = { 'content-type': 'application/json', ...from }
+          const body = JSON.stringify({ page })
+          return (await ask('/activity/seen', { method: 'POST', headers, body })).status
+        }
+        assert.equal(await report({ origin }), 204)
+        assert.equal(await report({ 'sec-fetch-site': 'same-origin' }), 204)
+        assert.equal(await report({ origin }, `/${'a'.repeat(5_000)}`), 413)
+        assert.deepEqual([log.lines, warnings], [[], []])
+        assert.equal(await report({ origin: 'https://example.org' }), 403)
+        assert.deepEqual(await measures(), [2, 2])
+        assert.match(log.lines.join('\n'), /a page of https:\/\/example\.org, .* is for 127\.0/)
       }))
 
     test('behind a proxy that it trusts, visitors are told apart by what the proxy says', () =>

@@ -2,13 +2,16 @@
  * One small site on each server that docs/frameworks.md has a recipe for, and on Express. Each sets
  * `req.ip` to what the framework has found, if it `trusts` one proxy.
  */
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { createServer, type RequestListener } from 'node:http'
+import { createSecureServer, createServer as createHttp2Server } from 'node:http2'
+import type { Server } from 'node:net'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
-import fastify from 'fastify'
+import fastify, { type FastifyInstance } from 'fastify'
 import { Hono } from 'hono'
 import Koa from 'koa'
-import type { Activity, Handler, Hits } from '../../src/index.js'
+import type { Activity, Handler, Hits, ServerRequest, ServerAnswer } from '../../src/index.js'
 import { expresses } from '../../src/support/http.fixture.js'
+import { certificate } from '../servers/certificate.js'
 
 /** Parts of a site that are made anew for each. */
 export interface Parts {
@@ -18,18 +21,22 @@ export interface Parts {
 
 export interface Framework {
   readonly name: string
-  /** Returns what a server of `node:http` calls for each request. */
-  site(parts: Parts, trusts: boolean): RequestListener | Promise<RequestListener>
+  /** It speaks HTTP/2: without TLS, or with it. */
+  readonly http2?: 'http' | 'https'
+  /** Returns a server that does not listen yet. */
+  site(parts: Parts, trusts: boolean): Server | Promise<Server>
 }
 
+/** With this header, a view is recorded when the client has gone. */
+export const LATE = 'x-late'
 /** Only those with this header see the dashboard. */
 export const ADMIN = 'x-admin'
 export const NOT_FOUND = 'the site says no'
 
-const itemOf = (req: IncomingMessage): string | undefined =>
+const itemOf = (req: ServerRequest): string | undefined =>
   /^\/(?:threads|api\/views)\/([^/?]+)/.exec(req.url ?? '')?.[1]
 
-const titleOf = (req: IncomingMessage): string => `<h1>${itemOf(req)}</h1>`
+const titleOf = (req: ServerRequest): string => `<h1>${itemOf(req)}</h1>`
 
 /** All that a site mounts; at which path, where the server leaves it in `req.url`. */
 function partsOf({ activity, hits }: Parts, leavesPath: boolean) {
@@ -49,9 +56,13 @@ function partsOf({ activity, hits }: Parts, leavesPath: boolean) {
     count: activity.middleware(),
     countItem: hits.middleware({ item: itemOf }),
     routers,
-    viewed(req: IncomingMessage): void {
-      activity.record(req, { page: `/threads/${itemOf(req)}` })
-      hits.record(itemOf(req) ?? '', req)
+    viewed(req: ServerRequest): void {
+      const record = (): void => {
+        activity.record(req, { page: `/threads/${itemOf(req)}` })
+        hits.record(itemOf(req) ?? '', req)
+      }
+      if (req.headers[LATE] === undefined) record()
+      else req.on('close', () => setImmediate(record))
     },
   }
 }
@@ -72,7 +83,7 @@ const onExpress = (express: (typeof expresses)[0][1], parts: Parts, trusts: bool
 }
 
 /** Behind one proxy, the last address is the one that it has added. */
-function trustOneProxy(req: IncomingMessage): void {
+function trustOneProxy(req: ServerRequest): void {
   const forwarded = String(req.headers['x-forwarded-for'] ?? '')
     .split(',')
     .at(-1)
@@ -83,8 +94,8 @@ function trustOneProxy(req: IncomingMessage): void {
 /** Hands a request to each router, and then to the site. */
 function before(
   routers: ReturnType<typeof partsOf>['routers'],
-  req: IncomingMessage,
-  res: ServerResponse,
+  req: ServerRequest,
+  res: ServerAnswer,
   site: () => void,
 ): void {
   const handle = routers.reduceRight<() => void>(
@@ -96,9 +107,9 @@ function before(
   handle()
 }
 
-const onNodeHttp = (parts: Parts, trusts: boolean): RequestListener => {
+const onNode = (parts: Parts, trusts: boolean) => {
   const { count, countItem, routers, viewed } = partsOf(parts, true)
-  return (req, res) => {
+  return (req: ServerRequest, res: ServerAnswer): void => {
     if (trusts) trustOneProxy(req)
     count(req, res)
     const page = (): void => {
@@ -117,8 +128,12 @@ const onNodeHttp = (parts: Parts, trusts: boolean): RequestListener => {
   }
 }
 
-const onFastify = async (parts: Parts, trusts: boolean): Promise<RequestListener> => {
-  const app = fastify({ trustProxy: trusts ? '127.0.0.1' : false })
+const onFastify = async (parts: Parts, trusts: boolean, http2: boolean): Promise<Server> => {
+  const trustProxy = trusts ? '127.0.0.1' : false
+  const app = http2
+    ? // Its types differ in the request and the response only.
+      (fastify({ trustProxy, http2 }) as unknown as FastifyInstance)
+    : fastify({ trustProxy })
   const { count, countItem, routers, viewed } = partsOf(parts, true)
   app.addHook('onRequest', ({ raw, ip }, reply, done) => {
     if (trusts) Object.assign(raw, { ip })
@@ -128,6 +143,7 @@ const onFastify = async (parts: Parts, trusts: boolean): Promise<RequestListener
     for (const url of [path, `${path}/*`]) {
       app.all(url, (request, reply) => {
         reply.hijack()
+        Object.assign(request.raw, { body: request.body })
         handler(request.raw, reply.raw)
       })
     }
@@ -143,7 +159,7 @@ const onFastify = async (parts: Parts, trusts: boolean): Promise<RequestListener
   })
   app.setNotFoundHandler((_request, reply) => reply.code(404).send(NOT_FOUND))
   await app.ready()
-  return app.routing
+  return app.server
 }
 
 const onKoa = (parts: Parts, trusts: boolean): RequestListener => {
@@ -201,10 +217,17 @@ const onHono = (parts: Parts, trusts: boolean): RequestListener => {
 export const frameworks: readonly Framework[] = [
   ...expresses.map(([name, express]) => ({
     name,
-    site: (parts: Parts, trusts: boolean) => onExpress(express, parts, trusts),
+    site: (parts: Parts, trusts: boolean) => createServer(onExpress(express, parts, trusts)),
   })),
-  { name: 'node:http', site: onNodeHttp },
-  { name: 'Fastify', site: onFastify },
-  { name: 'Koa', site: onKoa },
-  { name: 'Hono', site: onHono },
+  { name: 'node:http', site: (...site) => createServer(onNode(...site)) },
+  { name: 'node:http2', http2: 'http', site: (...site) => createHttp2Server(onNode(...site)) },
+  {
+    name: 'node:http2 with TLS',
+    http2: 'https',
+    site: (...site) => createSecureServer(certificate(), onNode(...site)),
+  },
+  { name: 'Fastify', site: (...site) => onFastify(...site, false) },
+  { name: 'Fastify with HTTP/2', http2: 'http', site: (...site) => onFastify(...site, true) },
+  { name: 'Koa', site: (...site) => createServer(onKoa(...site)) },
+  { name: 'Hono', site: (...site) => createServer(onHono(...site)) },
 ]
