@@ -25,6 +25,7 @@ const STARTS: Readonly<Record<string, readonly Program[]>> = {
   'mariadb.ts': ['mariadb'],
   'memcached.ts': ['memcached'],
   'postgres.ts': ['postgres'],
+  'proxies.ts': ['nginx', 'apache', 'caddy'],
   'redis.ts': ['redis'],
 }
 

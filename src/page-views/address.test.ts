@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { withNodeEnv } from '../support/node-env.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { Guard } from '../visitors/guard.js'
-import { Addresses } from './address.js'
+import { Addresses, VIEWS_FROM_INSIDE } from './address.js'
 import type { Received } from './handler.js'
 
 const PROXY = '10.0.0.1'
@@ -76,4 +77,29 @@ test('req.ip is read once, because Express computes it', () => {
   assert.equal(new Addresses(logger, new Guard(logger)).of(asked), '192.0.2.1')
   assert.equal(read, 1)
   assert.equal(of({}), PROXY)
+})
+
+test('in production the log says once that all views come from inside', () => {
+  const inside = ['127.0.0.1', '::1', '10.0.0.1', '192.168.7.1', '100.64.0.1', 'fd00::1', 'fe80::1']
+  const after = (nodeEnv: string, ips: readonly (string | undefined)[]) =>
+    withNodeEnv(nodeEnv, () => {
+      const { log, of } = addresses()
+      for (const ip of ips) of({ ip, socket: {} })
+      return log.matching(/ from private or loopback addresses only/).length
+    })
+  const of = (count: number) => Array.from({ length: count }, (_, at) => inside[at % inside.length])
+  assert.equal(after('production', of(3 * VIEWS_FROM_INSIDE)), 1)
+  assert.equal(after('production', of(VIEWS_FROM_INSIDE)), 1)
+  assert.equal(after('production', of(VIEWS_FROM_INSIDE - 1)), 0)
+  // Views without an address say nothing, and one from outside says enough.
+  const unknown = Array.from({ length: VIEWS_FROM_INSIDE }, () => 'unknown')
+  assert.equal(after('production', [...of(VIEWS_FROM_INSIDE - 1), ...unknown]), 0)
+  for (const outside of ['8.8.8.8', '::ffff:8.8.8.8', '2001:4860::8888', '172.32.0.1']) {
+    for (const at of [0, VIEWS_FROM_INSIDE - 1]) {
+      const ips = of(3 * VIEWS_FROM_INSIDE)
+      ips[at] = outside
+      assert.equal(after('production', ips), 0, `${outside} at ${at}`)
+    }
+  }
+  assert.equal(after('development', of(3 * VIEWS_FROM_INSIDE)), 0)
 })

@@ -4,6 +4,7 @@
  * framework's own rule. Else it is the socket's, but never where a proxy says that it has forwarded
  * the request: all visitors behind that proxy would count as one.
  */
+import ipaddr from 'ipaddr.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { Guard } from '../visitors/guard.js'
 import { clientAddress } from './client-address.js'
@@ -13,6 +14,18 @@ import { peerOf } from './peer.js'
 /** Headers in which a proxy says for whom it asks. */
 const FORWARDING = ['x-forwarded-for', 'forwarded', 'x-real-ip'] as const
 
+/** Ranges of addresses that no visitor from the internet has. */
+const INSIDE: ReadonlySet<string> = new Set([
+  'carrierGradeNat',
+  'linkLocal',
+  'loopback',
+  'private',
+  'uniqueLocal',
+])
+
+/** Views after which it is no chance that all addresses are of such ranges. */
+export const VIEWS_FROM_INSIDE = 100
+
 const OR_SAY = 'or say who the visitor is with the option "visitor" ("viewer" for hits)'
 
 export class Addresses {
@@ -20,6 +33,8 @@ export class Addresses {
   readonly #guard: Guard
   #lookedAtTrust = false
   #lookedAtForwarding = false
+  /** Views from inside until the log says that there were no others; 0: it is decided. */
+  #leftFromInside = VIEWS_FROM_INSIDE
 
   constructor(logger: BurstLogger, guard: Guard) {
     this.#logger = logger
@@ -38,7 +53,7 @@ export class Addresses {
         'the visit counts without a visitor; have the proxy in front of the site send the ' +
           `client's address, ${OR_SAY}`,
       )
-    }
+    } else if (this.#leftFromInside > 0) this.#lookAtRange(address)
     return address
   }
 
@@ -111,6 +126,21 @@ export class Addresses {
         'connection, so visitors behind a proxy who have the same user agent count as one; let ' +
         `the framework trust the proxy, as "trustProxy" of Fastify does, ${OR_SAY}`,
     )
+  }
+
+  /** At the first views, until one comes from the internet. */
+  #lookAtRange(address: string): void {
+    if (!INSIDE.has(ipaddr.parse(address).range())) this.#leftFromInside = 0
+    else if (--this.#leftFromInside === 0 && process.env['NODE_ENV'] === 'production') {
+      this.#logger.warnOnce(
+        'from inside',
+        `wide-cache: the first ${VIEWS_FROM_INSIDE} views came from private or loopback ` +
+          'addresses only, as of a proxy that does not send the address of the client, so ' +
+          'visitors who have the same user agent count as one; have the proxy send ' +
+          `X-Forwarded-For, and trust it, as docs/deployment.md shows, ${OR_SAY}; ` +
+          'if all visitors are in your own network, there is nothing to do',
+      )
+    }
   }
 
   /** At the first view that counts. */

@@ -69,6 +69,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'database/servers/limits.ts CONNECTIONS',
     'export-queue/failing-entries.ts NARROWED',
     'hits/middleware.ts PAGES_WITHOUT_ITEM',
+    'page-views/address.ts VIEWS_FROM_INSIDE',
     'page-views/answers.ts RETRY_AFTER',
     'page-views/last-responses.ts TURNS',
     'sequence/newest-generation.ts MAX_LOSSES',

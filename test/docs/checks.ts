@@ -36,6 +36,10 @@ const BY_LANGUAGE: {
   dockerfile: (block) => [
     { title: 'is a Dockerfile', run: async () => checkDockerfile(block.text) },
   ],
+  // test/page-views/proxies.test.ts runs a site behind each.
+  nginx: () => [],
+  apache: () => [],
+  caddyfile: () => [],
   // Drawings, and what programs print.
   text: () => [],
 }
