@@ -8,7 +8,6 @@ import type { Cache } from '../cache/cache.js'
 import { openCache } from '../cache/open.js'
 import type { Database, Queryable } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import { sleep } from '../support/clock.js'
 import { ClosedError } from '../support/closed-error.js'
 import { type Environment, keptAlive } from '../support/environment.js'
 import { CLOSE_TIMEOUT_MS, Lifetime } from '../support/lifetime.js'
@@ -103,7 +102,8 @@ export class Connections<Report = void> extends Lifetime<Report> {
   /** Closes what was opened here, but waits no longer than half a second after `timeout`. */
   async releaseBy(timeout: Promise<unknown>): Promise<void> {
     const { clock } = this.#environment
-    await Promise.race([this.#release(), timeout.then(() => sleep(clock, RELEASE_MS))])
+    const released = this.#release()
+    await Promise.race([released, timeout.then(() => within(RELEASE_MS, released, clock))])
   }
 
   async #release(): Promise<void> {

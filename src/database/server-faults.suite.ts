@@ -172,6 +172,15 @@ export function testDatabaseServerFaults(adapter: ServerAdapter): void {
       await waiting
     })
 
+    test('close() ends the attempt to connect to a server that is known as silent', async (t) => {
+      const { url } = await silent(t)
+      const database = open(url)
+      await rejects(database.query('SELECT 1'), 'unreachable', 'ETIMEDOUT')
+      const waiting = rejects(database.query('SELECT 1'), 'usage', 'DATABASE_CLOSED')
+      await database.close()
+      await waiting
+    })
+
     test('close() cuts off a statement that does not end; none that waits is sent', async () => {
       const { url, direct } = await withTable()
       const database = open(`${url}?connection_limit=1`)

@@ -47,8 +47,7 @@ const [report, again] = await Promise.all([object.close(), object.close()])
 assert.equal(again, report)
 await object.close()
 await ended
-// A connection that is being made to a silent server takes its time.
-const timers = healthy ? await pendingTimers() : []
-const left = await leftBehind(healthy ? 100 : 800)
+const timers = await pendingTimers()
+const left = await leftBehind(100)
 const print = (outcome: Outcome) => writeSync(1, JSON.stringify(outcome))
 process.once('exit', () => print({ ...left, open: [...timers, ...left.open], logged }))

@@ -406,7 +406,7 @@ function notLoaded(): DatabaseError {
   )
 }
 
-function streamOf(connection: PoolConnection): Socket | undefined {
+export function streamOf(connection: PoolConnection): Socket | undefined {
   return (connection as unknown as { stream?: Socket }).stream
 }
 

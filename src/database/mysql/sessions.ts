@@ -4,20 +4,21 @@
  * that its server is the wrong one (read-only, after a failover) or silent, the others are closed
  * too: each would cost the same failure again.
  */
+import { connect, type Socket } from 'node:net'
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2'
 import { messageOf } from '../../support/errors.js'
 import { within } from '../../support/within.js'
 import { closedError, cutOffError } from '../closed.js'
 import { ASSUMED_STATEMENT_BYTES, type DatabaseError } from '../database.js'
 import { condemnsOthers, queueFull, unsent } from '../servers/errors.js'
-import { QUIT_TIMEOUT_MS } from '../servers/limits.js'
+import { KEEP_ALIVE_MS, QUIT_TIMEOUT_MS } from '../servers/limits.js'
 import { connectionError, type Place, placeOf } from '../servers/place.js'
 import type { ServerSessions } from '../servers/sessions.js'
-import { connectTo } from '../servers/silent-servers.js'
+import { connectTo, isSilent } from '../servers/silent-servers.js'
 import { WaitingCallers } from '../servers/waiting.js'
 import type { Loading } from './load-data.js'
 import { lockHolders } from './lock-holders.js'
-import { MysqlSession } from './session.js'
+import { MysqlSession, streamOf } from './session.js'
 import { MYSQL } from './words.js'
 
 export class MysqlSessions implements ServerSessions<MysqlSession> {
@@ -29,6 +30,8 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
   /** Connections that are of no use any more: one may end while the pool hands it over. */
   readonly #ended = new WeakSet<PoolConnection>()
   readonly #waiting = new WaitingCallers()
+  /** Of connections that are being made, which the pool does not close. */
+  readonly #connecting = new Set<Socket>()
   /** The smallest of all connections so far. */
   #maxStatementBytes = Infinity
   #pool: Promise<Pool> | undefined
@@ -54,7 +57,7 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
    * {@link end}.
    */
   async acquire(): Promise<MysqlSession> {
-    this.#pool ??= import('mysql2').then(({ default: { createPool } }) => createPool(this.#options))
+    this.#pool ??= this.#openPool()
     const pool = await this.#pool
     // No more rounds than connections: each but the last is for one that has ended.
     for (;;) {
@@ -90,13 +93,38 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
     this.#waiting.fail(reason)
   }
 
+  dropSilent(): void {
+    if (isSilent(this.#place.server)) this.#stopConnecting()
+  }
+
   async close(): Promise<void> {
     const pool = await this.#pool
     if (!pool) return
+    this.#stopConnecting()
     const all = () => [...this.#sessions.values()]
     for (const session of all()) if (session.busy) session.destroy(cutOffError())
     await within(QUIT_TIMEOUT_MS, new Promise((resolve) => pool.end(resolve)))
     for (const session of all()) session.destroy(cutOffError())
+  }
+
+  #stopConnecting(): void {
+    this.#waiting.fail(closedError())
+    for (const socket of this.#connecting) socket.destroy()
+  }
+
+  async #openPool(): Promise<Pool> {
+    const { createPool } = (await import('mysql2')).default
+    const pool = createPool({ ...this.#options, stream: () => this.#openSocket() })
+    return pool.on('connection', (made) => this.#connecting.delete(streamOf(made)!))
+  }
+
+  /** As mysql2 opens it by default. */
+  #openSocket(): Socket {
+    const { socketPath, host, port = 3306 } = this.#options
+    const socket = socketPath ? connect(socketPath) : connect(port, host).setNoDelay(true)
+    if (!socketPath) socket.once('connect', () => socket.setKeepAlive(true, KEEP_ALIVE_MS))
+    this.#connecting.add(socket)
+    return socket.once('close', () => this.#connecting.delete(socket))
   }
 
   #hasFree(): boolean {

@@ -79,6 +79,11 @@ export class Hosts<Session extends ServerSession> {
     if (host && isWrongServer(error)) this.#leave(host, error)
   }
 
+  /** Ends attempts to connect to servers that are silent. */
+  dropSilent(): void {
+    for (const host of this.#hosts) host.dropSilent()
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#hosts.map((host) => host.close()))
   }

@@ -98,6 +98,7 @@ export class ServerDatabase<Session extends ServerSession> implements Database, 
 
   close(): Promise<void> {
     return this.#lifetime.close(async () => {
+      this.#product.hosts.dropSilent()
       await within(CLOSE_TIMEOUT_MS, this.#lifetime.idle())
       await this.#product.hosts.close()
     })

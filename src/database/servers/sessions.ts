@@ -29,5 +29,7 @@ export interface ServerSessions<Session extends ServerSession = ServerSession> {
   end(session: Session, error: unknown): void
   /** Has all sessions closed, and rejects callers that wait for one, because of `reason`. */
   leave(reason: unknown): void
+  /** If the server is silent, ends attempts to connect to it, and rejects callers that wait. */
+  dropSilent(): void
   close(): Promise<void>
 }

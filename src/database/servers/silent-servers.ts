@@ -10,6 +10,11 @@ const silent = new Set<string>()
 /** Attempts to connect to those. Each resolves at its end, with its error if that is silence. */
 const attempts = new Map<string, Promise<unknown>>()
 
+/** Tells whether the last attempt to connect to `server` has timed out. */
+export function isSilent(server: string): boolean {
+  return silent.has(server)
+}
+
 /**
  * Connects to `server`, an address.
  *
