@@ -11,25 +11,23 @@ const NAME = `tmp/tests-${process.pid}`
 const FOLDER = new URL(`../${NAME}/`, import.meta.url)
 
 /**
- * The files to run, in the order of the first of each group. A group is a file that imports its
- * members.
+ * The files to run. A group is a file that imports its members.
  *
  * @param files paths from the root of the project
- * @param alone files that have a process of their own
+ * @param first files and folders of groups that begin first, in this order. A file among them has a
+ *   process of its own
  */
-export function grouped(files: readonly string[], alone: readonly string[]): string[] {
-  const groups = new Map<string, string[]>()
+export function grouped(files: readonly string[], first: readonly string[]): string[] {
+  const groups = new Map<string, string[]>(first.map((name) => [name, []]))
   for (const file of files) {
-    const folder = alone.includes(file)
-      ? undefined
-      : /^(?:src\/[\w-]+|test\/(?:orders|readers))(?=\/)/.exec(file)?.[0]
-    const group = folder ?? file
+    const folder = /^(?:src\/[\w-]+|test\/(?:orders|readers))(?=\/)/.exec(file)?.[0]
+    const group = groups.has(file) ? file : (folder ?? file)
     groups.set(group, [...(groups.get(group) ?? []), file])
   }
   mkdirSync(FOLDER, { recursive: true })
   process.once('exit', () => rmSync(FOLDER, { recursive: true, force: true }))
-  return [...groups].map(([group, members]) => {
-    if (members.length === 1) return members[0]!
+  return [...groups].flatMap(([group, members]) => {
+    if (members.length <= 1) return members
     const name = `${group.replaceAll('/', '-')}.test.js`
     writeFileSync(
       new URL(name, FOLDER),
