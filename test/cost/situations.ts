@@ -167,11 +167,11 @@ async function measured(used: string, situation: Situation): Promise<Record<stri
   try {
     for (const name of PROCESSES) {
       start(site, USES[used]!(site.process(name)), visitsASecond)
-      await site.count(2 * MINUTE_MS)
+      await site.count(MINUTE_MS)
     }
     site.trouble = trouble
     if (hasOld) addOldRows(site)
-    else await site.count(2 * MINUTE_MS)
+    else await site.count(MINUTE_MS)
     return await site.count((hasOld ? 1 : COUNTED_MINUTES) * MINUTE_MS)
   } finally {
     site.close()
