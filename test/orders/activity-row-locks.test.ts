@@ -50,20 +50,20 @@ test('hits committed at any moment of a rename stay with their items', async () 
     database,
     async (stopped, statement) => {
       const name = hitsName(statement)
-      const site = new HitsActor({ database }, name)
+      const site = new HitsActor({ database }, [name])
       await site.commit([hit('old'), hit('old'), hit('new')])
-      const moved = await new HitsActor({ database: stopped }, name).move('old', 'new')
+      const moved = await new HitsActor({ database: stopped }, [name]).move('old', 'new')
       assert([2, 4].includes(moved), `${moved} hits`)
     },
     (statement) => {
-      const writer = new HitsActor({ database: other }, hitsName(statement))
+      const writer = new HitsActor({ database: other }, [hitsName(statement)])
       return unlocked(() => writer.commit([hit('old'), hit('new'), hit('old')]))
     },
   )
   assert(statements > 5)
   for (let statement = 1; statement <= statements; statement++) {
     const name = hitsName(statement)
-    const [old = 0, renamed = 0] = await new HitsActor({ database }, name).counts('old', 'new')
+    const [old = 0, renamed = 0] = await new HitsActor({ database }, [name]).counts('old', 'new')
     assert.equal(old + renamed, 6, `statement ${statement}`)
     for (const [item, hits] of [
       ['old', old],

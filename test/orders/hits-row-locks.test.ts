@@ -24,7 +24,7 @@ for (const [server, url, most] of [
   ['MariaDB', sharedMysqlUrl, RARE_DEADLOCKS],
   ['PostgreSQL', sharedPostgresUrl, 0],
 ] as const) {
-  test(`${server}: commits, renames and deletions of hits meet no deadlock`, async () => {
+  test(`${server}: commits, renames and deletions of two measures meet no deadlock`, async () => {
     const random = randomFrom(58)
     const below = (n: number): number => Math.floor(random() * n)
     const anItem = (): string => ITEMS[below(ITEMS.length)]!
@@ -58,19 +58,20 @@ for (const [server, url, most] of [
         if (to === undefined) deleted += moved
       }
     }
-    const actor = new HitsActor({ database })
+    const names = [NAME, `${NAME}.seen`]
+    const actor = new HitsActor({ database }, names)
     const actors = Array.from({ length: ACTORS }, () => [commits(actor), moves(actor)]).flat()
     await Promise.all(actors)
-    const sumOf = async (table: string): Promise<number> => {
+    const sumOf = async (table: string, name: string): Promise<number> => {
       const { rows } = await database.query(
         `SELECT COALESCE(SUM(hits), 0) AS hits FROM ${table} WHERE name = ?`,
-        [NAME],
+        [name],
       )
       return Number(rows[0]?.['hits'])
     }
     const left = committed - deleted
     for (const table of ['hits_counts', 'hits_hours', 'hits_days']) {
-      assert.equal(await sumOf(table), left, table)
+      for (const name of names) assert.equal(await sumOf(table, name), left, `${table} of ${name}`)
     }
     await database.close()
   })

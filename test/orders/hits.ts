@@ -21,27 +21,35 @@ export function hit(item: string, n?: number, time = EPOCH): Hit {
 /** A process of a site, or a collector. */
 export class HitsActor {
   readonly #database: Database
-  readonly #name: string
+  readonly #names: readonly string[]
 
-  constructor({ database }: Pick<Ports, 'database'>, name = NAME) {
+  /** @param names the measures that it commits and moves, each in the transaction of all */
+  constructor({ database }: Pick<Ports, 'database'>, names: readonly string[] = [NAME]) {
     this.#database = database
-    this.#name = name
+    this.#names = names
   }
 
   commit(hits: readonly Hit[], now = EPOCH): Promise<void> {
-    const [name, gridName] = [this.#name, `hits.${this.#name}`]
-    const commit = hitsCommit({ name, gridName, repeatSeconds: REPEAT_SECONDS })
-    return this.#database.transaction((tx) => commit([...hits], tx, { now, name }))
+    return this.#database.transaction(async (tx) => {
+      for (const name of this.#names) {
+        const own = { name, gridName: `hits.${name}`, repeatSeconds: REPEAT_SECONDS }
+        await hitsCommit(own)([...hits], tx, { now, name })
+      }
+    })
   }
 
-  /** Renames an item, or deletes it. Returns how many hits have gone. */
+  /** Renames an item, or deletes it. Returns how many hits have gone of each measure. */
   move(from: string, to?: string): Promise<number> {
-    return this.#database.transaction((tx) => moveHits(tx, this.#name, from, to))
+    return this.#database.transaction(async (tx) => {
+      let moved = 0
+      for (const name of this.#names) moved = await moveHits(tx, name, from, to)
+      return moved
+    })
   }
 
   /** The counts of items, in their order. */
   async counts(...items: string[]): Promise<number[]> {
-    return [...(await readCounts(this.#database, this.#name, items)).values()]
+    return [...(await readCounts(this.#database, this.#names[0]!, items)).values()]
   }
 }
 

@@ -195,6 +195,24 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     seed: 0,
   },
   {
+    name: 'all measures of a grid are committed as the first',
+    plant({ Ledger: { prototype } }) {
+      prototype.nameOf = function () {
+        return this.name
+      }
+    },
+    told: /is committed as one of/,
+    seed: 1,
+  },
+  {
+    name: 'a watermark rises with the frames of the first measure only',
+    file: 'ledger/ledger.ts',
+    find: '        for (const [measure, own] of byMeasure(frames)) {',
+    replace: '        for (const [measure, own] of byMeasure(frames).slice(0, raise ? 1 : 9)) {',
+    told: /is not settled|deletes|have not come/,
+    seed: 1,
+  },
+  {
     name: 'a collector confirms one frame too many',
     plant({ Ledger: { prototype } }) {
       const { prefixOf } = prototype

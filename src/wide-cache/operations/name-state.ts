@@ -76,7 +76,10 @@ export interface NameState {
   readonly readAt: number
   readonly settings: NameSettings
   readonly ledger: LedgerTotals
-  /** Those of `settings.gridName`: grids in shared caches, then private ones; of each kind the last used first. At most 100. */
+  /**
+   * The grids of `settings.gridName`: those in shared caches, then private ones; of each kind the
+   * last used first. At most 100.
+   */
   readonly grids: readonly GridFigures[]
   readonly quarantine: QuarantineFigures
 }
