@@ -4,6 +4,7 @@ import { productOf } from '../../database/dialect.js'
 import { refuseForeignTables } from '../../database/foreign-tables.js'
 import { refusedRights, RIGHTS } from '../../database/rights.js'
 import { type PartState, partStates, schemaOf, tablesOf } from '../../database/schema-state.js'
+import { isWrongServer } from '../../database/servers/errors.js'
 import type { Clock } from '../../support/clock.js'
 import { type Finding, findingsOf } from './finding.js'
 
@@ -26,6 +27,13 @@ const CLOCK_ERROR_MS = 600_000
 
 /** Names in a list; a message has no room for more. */
 const MAX_NAMED = 5
+
+const GRANT =
+  'grant SELECT, INSERT, UPDATE and DELETE on the schema to the user of web processes and ' +
+  'collectors; restore a table that is missing'
+const WRITABLE =
+  'name the server that takes writes, or end what keeps this one from it: read_only and ' +
+  'transaction_read_only in MySQL, default_transaction_read_only of server or role in PostgreSQL'
 
 export async function checkVersion(database: Database): Promise<Finding[]> {
   const { ok, warning } = findingsOf('database')
@@ -157,8 +165,7 @@ export async function checkRights(
   return [
     error(
       `${rights.join(', ')} is refused on ${named(refused)}: ${refusals[0]?.error.message ?? ''}`,
-      'grant SELECT, INSERT, UPDATE and DELETE on the schema to the user of web processes and ' +
-        'collectors; restore a table that is missing',
+      refusals.some(({ error: refusal }) => isWrongServer(refusal)) ? WRITABLE : GRANT,
     ),
   ]
 }

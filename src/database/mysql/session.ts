@@ -8,19 +8,13 @@ import type { PoolConnection, ResultSetHeader, TypeCastField } from 'mysql2'
 import { DatabaseError, type QueryResult, type SqlRow, type SqlValue } from '../database.js'
 import { loadData } from '../dialect.js'
 import { silence, transactionLost } from '../servers/errors.js'
-import {
-  BEGIN_TIMEOUT_MS,
-  IDLE_MS,
-  LOCK_WAIT_SECONDS,
-  QUERY_TIMEOUT_MS,
-  QUIT_TIMEOUT_MS,
-  SERVER_IDLE_SECONDS,
-} from '../servers/limits.js'
+import { BEGIN_TIMEOUT_MS, IDLE_MS, QUERY_TIMEOUT_MS, QUIT_TIMEOUT_MS } from '../servers/limits.js'
 import { located, type Place } from '../servers/place.js'
 import type { ServerSession, TransactionWays } from '../servers/sessions.js'
 import { checkedValues, exactInteger } from '../statement-values.js'
 import { mysqlError, withHolder } from './errors.js'
 import { loadedRows, type Loading, watched } from './load-data.js'
+import { SET_ALL } from './settings.js'
 
 /** Time after which a statement probably waits for a lock, early enough to find its holder. */
 const LOOK_FOR_HOLDER_MS = 15_000
@@ -28,34 +22,6 @@ const RESET_TIMEOUT_MS = 5_000
 /** The protocol's own bytes in a packet are fewer. */
 const PACKET_MARGIN_BYTES = 64
 
-/**
- * The state of a session. The sql_mode is strict, so that nothing is cut off in silence, and lacks
- * NO_BACKSLASH_ESCAPES and ANSI_QUOTES, under which mysql2's escaping is no escaping.
- */
-const SETTINGS = [
-  'SET NAMES utf8mb4 COLLATE utf8mb4_bin',
-  `SESSION sql_mode = 'STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION'`,
-  `SESSION time_zone = '+00:00'`,
-  'SESSION autocommit = 1',
-  // Under CHAIN a COMMIT would begin a transaction, and the statements after it would never be
-  // committed.
-  'SESSION completion_type = NO_CHAIN',
-  `SESSION innodb_lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
-  `SESSION lock_wait_timeout = ${LOCK_WAIT_SECONDS}`,
-  // A host that is gone without a word must not keep its locks for the 8 hours that are the
-  // default. The first is the time between statements, the others that within one.
-  `SESSION wait_timeout = ${SERVER_IDLE_SECONDS}`,
-  `SESSION net_read_timeout = ${SERVER_IDLE_SECONDS}`,
-  `SESSION net_write_timeout = ${SERVER_IDLE_SECONDS}`,
-].join(', ')
-/**
- * Settings in a comment that only MariaDB executes. Shorter times of the server's own would end
- * healthy transactions; 0 leaves it to the first.
- */
-const MARIADB_SETTINGS =
-  `/*M! , SESSION idle_transaction_timeout = ${SERVER_IDLE_SECONDS}, ` +
-  'SESSION idle_write_transaction_timeout = 0, SESSION ' +
-  'idle_readonly_transaction_timeout = 0 */'
 /**
  * Asks whether the server takes rows of its client. A Galera node that splits LOAD DATA commits
  * what it has so far.
@@ -162,7 +128,7 @@ export class MysqlSession implements ServerSession {
   }
 
   async #bringIntoKnownState(): Promise<void> {
-    await this.#send(`${SETTINGS} ${MARIADB_SETTINGS}`, BEGIN_TIMEOUT_MS)
+    await this.#send(SET_ALL, BEGIN_TIMEOUT_MS)
     await this.#send(ISOLATION, BEGIN_TIMEOUT_MS)
     this.#changed = false
   }

@@ -22,6 +22,21 @@ export const MAX_STATEMENT_BYTES = 256 * 1024 * 1024
 
 /** Setting of the transaction's own, which is gone when something has ended the transaction. */
 const GUARD = 'wide_cache.transaction'
+
+/**
+ * The settings that a transaction relies on, beside the isolation and the time limit of a
+ * statement. It sets them itself, because server and role may have others. Nothing relies on those
+ * of texts, dates and time zones. `search_path` is the operator's, and so is
+ * `default_transaction_read_only`, by which an old primary is kept from writing.
+ */
+const SETTINGS = {
+  lock_timeout: `${LOCK_WAIT_SECONDS}s`,
+  // A host that is gone without a word must not keep its locks.
+  idle_in_transaction_session_timeout: `${SERVER_IDLE_SECONDS}s`,
+  // Rows come as arrays, in which a NULL would be the text "NULL".
+  array_nulls: 'on',
+} as const
+
 const PROCESS = randomUUID()
 const DIVISION_BY_ZERO = '22012'
 let transactions = 0
@@ -71,11 +86,9 @@ export class PostgresSession implements ServerSession {
     const id = `${PROCESS} ${++transactions}`
     await this.#simple(
       'BEGIN ISOLATION LEVEL READ COMMITTED; SELECT ' +
-        `set_config('${GUARD}', '${id}', true), ` +
-        `set_config('lock_timeout', '${LOCK_WAIT_SECONDS}s', true), ` +
-        `set_config('statement_timeout', '${timeoutMs}', true), ` +
-        // A host that is gone without a word must not keep its locks.
-        `set_config('idle_in_transaction_session_timeout', '${SERVER_IDLE_SECONDS}s', true)`,
+        Object.entries({ ...SETTINGS, statement_timeout: `${timeoutMs}`, [GUARD]: id })
+          .map(([name, value]) => `set_config('${name}', '${value}', true)`)
+          .join(', '),
       BEGIN_TIMEOUT_MS,
     )
     const result = await work({
