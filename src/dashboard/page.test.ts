@@ -12,7 +12,7 @@ import { type Clock, systemClock } from '../support/clock.js'
 import { BurstLogger } from '../support/logger.js'
 import { HOSTILE, InventedSource, inventedHits, LargeSource } from './invented-source.fixture.js'
 import { dashboardRouter } from './router.js'
-import type { DashboardSource } from './source.js'
+import type { DashboardSource, ValueRange } from './source.js'
 
 const DAY_MS = 86_400_000
 const HOUR_S = 3_600
@@ -400,7 +400,7 @@ test('a click on a value shows its history, and says what is not known', () =>
     await shows(item, /There are no visitors of one value, and no values within a value/)
     assert.equal(
       await item.getByRole('link', { name: 'Open the page' }).getAttribute('href'),
-      '/search',
+      new URL('/search', page.url()).href,
     )
     await item.locator('summary').click()
     const { figures } = await source.valueHistory({
@@ -436,6 +436,42 @@ test('a click on a value shows its history, and says what is not known', () =>
     assert.equal(new URL(page.url()).search, '?range=yesterday')
     await page.goBack()
     await shows(item.locator('h2'), /^threads: threads-3$/)
+    assert.deepEqual(complaints, [])
+  }))
+
+test('a link to the page of a value never leaves the site', () =>
+  onStage({}, async ({ page, source, complaints }) => {
+    // Values of pages are what strangers ask for, or what an address of the dashboard says.
+    const history = source.valueHistory.bind(source)
+    Object.assign(source, {
+      valueHistory: (query: ValueRange) => history({ ...query, value: '/search' }),
+    })
+    const { origin, pathname } = new URL(page.url())
+    const evil = [
+      '/%09/',
+      '/%0A/',
+      '/%0D/',
+      '/%2F',
+      '/%5C',
+      '%5C%5C',
+      '//',
+      '/%09%5C',
+      'http:%2F%2F',
+    ]
+    for (const start of evil) {
+      await page.goto(`${origin}${pathname}?dimension=page&value=${start}evil.example/login`)
+      await page.locator('#item .sum').waitFor()
+      assert.equal(await page.getByRole('link', { name: 'Open the page' }).count(), 0, start)
+    }
+    for (const [value, target] of [
+      ['/news?a', '/news?a'],
+      ['/a b\n', '/a%20b'],
+      ['/..//evil.example', '//evil.example'],
+    ] as const) {
+      await page.goto(`${origin}${pathname}?${new URLSearchParams({ dimension: 'page', value })}`)
+      const link = page.getByRole('link', { name: 'Open the page' })
+      assert.equal(await link.getAttribute('href'), `${origin}${target}`)
+    }
     assert.deepEqual(complaints, [])
   }))
 

@@ -133,6 +133,18 @@ function visitors(periods, days) {
   return days || periods.length > 0 ? `At most ${counted(most, 'visitor')} on one day.` : ''
 }
 
+/**
+ * The address of a page of the site, or `undefined`. A value is any text, and browsers leave tabs
+ * and line breaks out of an address: then `/\t/` is the start of another site's.
+ *
+ * @param {string} value
+ */
+function pageAddress(value) {
+  if (!value.startsWith('/') || !URL.canParse(value, location.origin)) return undefined
+  const { origin, href } = new URL(value, location.origin)
+  return origin === location.origin ? href : undefined
+}
+
 export function itemPanel() {
   const section = byId('item')
   const close = html('button', { type: 'button' }, 'Close')
@@ -182,10 +194,8 @@ export function itemPanel() {
       `Not known for ${number(missing)} of ${counted(sums.figures.length, span.by)}: there the ` +
       'value is among all others, or is not kept any more.'
     links.replaceChildren(...download(item(), 'This value'))
-    if (dimension === 'page' && value.startsWith('/')) {
-      const path = `/${value.replace(/^[/\\]+/, '')}`
-      links.prepend(html('a', { href: path }, 'Open the page'))
-    }
+    const page = dimension === 'page' ? pageAddress(value) : undefined
+    if (page) links.prepend(html('a', { href: page }, 'Open the page'))
     panel?.show([sum, drawn.element, unknown, note, links], sums)
   }
 
