@@ -1,4 +1,4 @@
-import type { Queryable } from '../database/database.js'
+import type { Database, Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import { MEMO_MS } from './cached-read.js'
@@ -19,7 +19,9 @@ interface CompletenessParts {
   readonly settings: CompletenessSettings
   readonly clock: Clock
   readonly logger: BurstLogger
-  readonly database: Queryable
+  readonly reading: Queryable
+  /** Its migration also enters the name. */
+  readonly database: Pick<Database, 'migrate'>
   readonly watch: ClockWatch
   readonly writeProof: Pick<WriteProof, 'keep'>
 }
@@ -38,9 +40,14 @@ export class Completeness {
 
   /** Returns that moment, whether it is longer ago than it should be, and when it will be. */
   async read(): Promise<Omit<ReadContext, 'name'> & { readonly readAt: number }> {
-    const { settings, database, watch, writeProof } = this.#parts
-    const now = await watch.now(database)
-    const used = await readUsedGrids(database, settings.name, now)
+    const { settings, reading, database, watch, writeProof } = this.#parts
+    const now = await watch.now(reading)
+    let used = await readUsedGrids(reading, settings.name, now)
+    if (used.grids.length === 0) {
+      // Nobody has entered the name: it begins now.
+      await database.migrate()
+      used = await readUsedGrids(reading, settings.name, now)
+    }
     const answered = watch.estimate ?? now
     const { asOf, overdueMs, byWriters } = completeUpTo(used, now, answered, this.#told)
     this.#told = asOf

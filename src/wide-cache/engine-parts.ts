@@ -1,7 +1,7 @@
 import type { Connections } from '../connections/connections.js'
 import { CountingCache, CountingDatabase, type ErrorCounts } from '../connections/counting.js'
 import { type NamespacedCache, namespaced } from '../connections/namespaced-cache.js'
-import type { PreparedDatabase } from '../connections/prepared-database.js'
+import { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
@@ -13,6 +13,7 @@ import { SameCache } from './collector/same-cache.js'
 import type { EngineSettings } from './engine-settings.js'
 import { entering, type Recording } from './entering.js'
 import { stampOf } from './frame.js'
+import { checkKind } from './ledger/name-settings.js'
 import { GridRecord } from './ledger/grid-record.js'
 import { Ledger } from './ledger/ledger.js'
 import { PublishedWatermark } from './published-watermark.js'
@@ -35,7 +36,9 @@ export interface EngineParts<Row> {
   readonly logger: BurstLogger
   readonly cache: NamespacedCache
   readonly cacheErrors: ErrorCounts
-  /** Prepared: before its first use it has the tables, and the names and the grid are entered. */
+  /** For all that only reads: before its first use it has the tables, and kinds are compared. */
+  readonly reading: PreparedDatabase
+  /** Before its first use the names and the grid are entered, too. */
   readonly database: PreparedDatabase
   readonly watch: ClockWatch
   readonly record: GridRecord
@@ -89,12 +92,15 @@ export function engineParts<Row>(
     // Now, while SQL answers, because no frame is placed before the namespace is known.
     await cache.namespace.enterBy(raw)
   }
-  const database = connections.openDatabase(settings.database, ['wide-cache', ...settings.tables], {
+  const reading = connections.openDatabase(settings.database, ['wide-cache', ...settings.tables], {
     logger: settings.logger,
     through: (database) => CountingDatabase.of(database, clock),
-    enter,
+    async enter(raw) {
+      for (const own of made) await checkKind(raw, own.settings)
+    },
   })
-  const cache = namespaced(counted, { database, environment, logger })
+  const database = new PreparedDatabase(reading, [], environment, enter)
+  const cache = namespaced(counted, { database: reading, environment, logger })
   const sameCache = new SameCache({ settings, cache, database, record, logger })
   const parts = {
     connections,
@@ -105,6 +111,7 @@ export function engineParts<Row>(
     logger,
     cache,
     cacheErrors: counted.errors,
+    reading,
     database,
     watch,
     record,

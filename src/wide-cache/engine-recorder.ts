@@ -91,7 +91,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   }
 
   migrate(): Promise<void> {
-    return this.#run(() => this.#engines.main.database.migrate())
+    return this.#run(() => this.#engines.migrate())
   }
 
   close(): Promise<CloseReport> {

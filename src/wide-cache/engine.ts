@@ -31,6 +31,7 @@ export class Engine<Row> {
   /** The database's clock, or the process's own before that is known. */
   readonly clock: Clock
   readonly cache: NamespacedCache
+  /** For what reads: nothing is entered before it is used. */
   readonly database: PreparedDatabase
   readonly settings: EngineSettings<Row>
   readonly writer: Writer<Row>
@@ -52,7 +53,7 @@ export class Engine<Row> {
     this.environment = shared.environment
     this.clock = shared.recording.clock
     this.cache = shared.cache
-    this.database = shared.database
+    this.database = shared.reading
     this.settings = settings
     this.#parts = shared
     this.#measure = measure
@@ -100,7 +101,8 @@ export class Engine<Row> {
   async readLive(since: number, onRow: (row: Row) => void): Promise<LiveTail> {
     const { cache, record, published, stamp } = this.#parts
     const { clock } = this
-    if (!record.grid) await this.database.migrate()
+    if (!record.grid) await record.refresh(this.database)
+    if (!record.grid) await this.#parts.database.migrate()
     const grid = record.grid!
     // Where this process's clock is behind, frames are placed in the collectors' present.
     await published.refresh(grid, LIVE_PATIENCE_MS)

@@ -82,6 +82,11 @@ export class Engines<Row> {
     )
   }
 
+  /** Makes the tables, and enters what it records. */
+  migrate(): Promise<void> {
+    return this.#parts.database.migrate()
+  }
+
   /** Drains, after the drains that are under way. */
   drain(options: DrainOptions): Promise<DrainReport> {
     return this.#parts.turns.drain(options)
@@ -148,7 +153,7 @@ export class Engines<Row> {
     const engine = new Engine(this.#parts, this.#settings[measure]!, measure)
     this.#engines.set(measure, engine)
     this.#made.push(engine)
-    this.#parts.database.prepareAgain()
+    for (const database of [this.#parts.reading, this.#parts.database]) database.prepareAgain()
     return engine
   }
 

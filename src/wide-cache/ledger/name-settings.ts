@@ -120,7 +120,7 @@ export async function enterName(
   if (!recorded) {
     throw new Error(`wide-cache: the row of "${name}" was deleted while it was recorded`)
   }
-  if (recorded.kind !== kind) throw new KindDiffersError(name, recorded.kind, kind)
+  refuseOtherKind(own, recorded)
   for (const [setting, column] of SETTINGS) {
     const one = given[setting]
     if (!one || !replaces(one, recorded[setting])) continue
@@ -131,6 +131,16 @@ export async function enterName(
       [one.value, name, one.value],
     )
   }
+}
+
+/** Checks that no process has recorded a name for another kind. @throws KindDiffersError */
+export async function checkKind(queryable: Queryable, own: OwnName): Promise<void> {
+  const recorded = await readNameSettings(queryable, own.name)
+  if (recorded) refuseOtherKind(own, recorded)
+}
+
+function refuseOtherKind({ name, kind }: OwnName, recorded: NameSettings): void {
+  if (recorded.kind !== kind) throw new KindDiffersError(name, recorded.kind, kind)
 }
 
 /** Tells whether a given value takes the place of the recorded one. */

@@ -56,7 +56,7 @@ interface OperationsParts extends Omit<CachedReadParts, 'name' | 'ttlSeconds'> {
   readonly settings: OperationsSettings
   readonly connections: { readonly isOpen: boolean }
   readonly cacheErrors: ErrorCounts
-  readonly database: PreparedDatabase
+  readonly reading: PreparedDatabase
   readonly watch: ClockWatch
   readonly record: GridRecord
   readonly writer: { readonly figures: WriterFigures }
@@ -179,8 +179,8 @@ export class Operations {
   }
 
   get #errors() {
-    const { cacheErrors, database } = this.#parts
-    return { cacheErrors, databaseErrors: errorsOf(database.database) }
+    const { cacheErrors, reading } = this.#parts
+    return { cacheErrors, databaseErrors: errorsOf(reading.database) }
   }
 
   #lagMs(known: Known<StateWithAdded> | undefined): number | undefined {
@@ -196,12 +196,12 @@ export class Operations {
   }
 
   async #query(): Promise<CachedReading<StateWithAdded | null>> {
-    const { settings, database, watch } = this.#parts
+    const { settings, reading, watch } = this.#parts
     const { name, metrics } = settings
-    const now = await watch.now(database)
-    const state = await readNameState(database, name, now)
+    const now = await watch.now(reading)
+    const state = await readNameState(reading, name, now)
     if (!state) return { readAt: now, figures: null }
-    const added = (await metrics?.read(database, name)) ?? {}
+    const added = (await metrics?.read(reading, name)) ?? {}
     return { readAt: now, figures: { ...state, added } }
   }
 

@@ -505,7 +505,7 @@ test('rows that are invalid, too large or over the bound are dropped and logged'
   assert.deepEqual(log.lines, [
     'wide-cache: a row of "test" is dropped and counted, because its codec cannot encode it; ' +
       'check the codec, or what is appended',
-    'wide-cache: a row of "test" is dropped and counted, because it is over the 206 bytes of a ' +
+    'wide-cache: a row of "test" is dropped and counted, because it is over the 207 bytes of a ' +
       'frame; make it smaller, or raise maxFrameBytes',
   ])
   world.cache = 'down'
