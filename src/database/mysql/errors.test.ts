@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import { test } from 'node:test'
 import { DatabaseError } from '../database.js'
+import { mysqlError } from './errors.js'
 import { mysql } from './mysql.js'
 import { onMariadb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
@@ -52,4 +53,51 @@ test("MySQL's error of an idle connection has its name", async () => {
     category: 'unreachable',
   })
   await database.close()
+})
+
+test('states of a server pass, and what it refuses of a row is about the row', async () => {
+  const database = mysql(await sharedMysqlUrl())
+  const expected = {
+    lock: [1223, 3101],
+    unreachable: [1180],
+    capacity: [1197, 1878, 3032, 3098, 3100, 3796, 3797, 3798, 3799],
+    data: [1301, 1369, 1525, 1526, 3854, 6136, 6138],
+    usage: [1862, 3955],
+  }
+  for (const [category, numbers] of Object.entries(expected)) {
+    for (const number of numbers) {
+      await assert.rejects(database.query(signal(number)), { category }, `${number}`)
+    }
+  }
+  await database.close()
+})
+
+test('names of limits, hooks and columns are shown, and said once', async () => {
+  const message = (errno: number, code: string, sqlMessage: string) =>
+    mysqlError(Object.assign(new Error(), { code, errno, sqlState: 'HY000', sqlMessage })).message
+  for (const [errno, code, text, shown] of [
+    [
+      1226,
+      'ER_USER_LIMIT_REACHED',
+      "User 'site' has exceeded the 'max_questions' resource",
+      /'max_q/,
+    ],
+    [3100, 'ER_RUN_HOOK_ERROR', "Error on observer of hook 'before_commit'.", /'before_commit'/],
+    [
+      1265,
+      'WARN_DATA_TRUNCATED',
+      "Data truncated for column 'n' at row 1",
+      /truncated for column 'n' at row 1$/,
+    ],
+    [
+      1366,
+      'ER_X',
+      "Incorrect integer value: 's3cret' for column 'n' at row 1",
+      /: '…' for column 'n' at row 1$/,
+    ],
+  ] as const) {
+    const got = message(errno, code, text)
+    assert.match(got, shown)
+    assert.doesNotMatch(got, /s3cret|for column.*for column/)
+  }
 })

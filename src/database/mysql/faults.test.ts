@@ -195,6 +195,29 @@ testErrorCategories({
       run: (on) => on.query('INSERT INTO kinds VALUES (2, 1, ?)', ['s3cret is too long']),
     },
     {
+      what: 'a row that a view refuses',
+      category: 'data',
+      code: 'ER_VIEW_CHECK_FAILED',
+      prepare: async (database) => {
+        await database.query(
+          'CREATE VIEW seen AS SELECT id, n, name FROM kinds WHERE n < 10 WITH CHECK OPTION',
+        )
+      },
+      run: (on) => on.query("INSERT INTO seen VALUES (2, 50, 's3cret')"),
+    },
+    {
+      what: 'a row for which there is no partition',
+      category: 'data',
+      code: 'ER_NO_PARTITION_FOR_GIVEN_VALUE',
+      prepare: async (database) => {
+        await database.query('DROP TABLE IF EXISTS parts')
+        await database.query(
+          'CREATE TABLE parts (n INT) PARTITION BY RANGE (n) (PARTITION p VALUES LESS THAN (9))',
+        )
+      },
+      run: (on) => on.query('INSERT INTO parts VALUES (?)', [99]),
+    },
+    {
       what: 'a user without the right',
       category: 'usage',
       code: 'ER_TABLEACCESS_DENIED_ERROR',
@@ -364,6 +387,31 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     cleanUps.push(() => fresh.close())
     await add(fresh)
     assert.equal((await fresh.query('SELECT @@port AS port')).rows[0]?.['port'], now.port)
+  })
+
+  test('a server in offline mode is left for another, and alone is waited for', async (t) => {
+    if (onMariadb()) return t.skip('MariaDB has no such mode')
+    const [old, now] = [server('unlogged'), server('impatient')]
+    await Promise.all([old, now].map(({ createDatabase }) => createDatabase('offline')))
+    const [oldUrl, nowUrl] = [old.url('offline'), now.url('offline')]
+    await Promise.all([oldUrl, nowUrl].map((url) => tableOn(url)))
+    const [limitedUrl] = await Promise.all([limited(oldUrl), limited(nowUrl)])
+    await sameDatabase(oldUrl, nowUrl)
+    const ofBoth = limitedUrl.replace(`:${old.port}/`, `:${old.port},127.0.0.1:${now.port}/`)
+    const moving = new MysqlDatabase(ofBoth, 'database', SILENT)
+    cleanUps.push(() => moving.close())
+    await add(moving)
+    const root = await createConnection({ socketPath: old.socket, user: 'root' })
+    cleanUps.push(() => root.destroy())
+    await root.query('SET GLOBAL offline_mode = ON')
+    try {
+      await rejects(add(open(limitedUrl)), 'capacity', 'ER_SERVER_OFFLINE_MODE')
+      await add(moving).catch(() => undefined)
+      await add(moving)
+      assert.equal((await moving.query('SELECT @@port AS port')).rows[0]?.['port'], now.port)
+    } finally {
+      await root.query('SET GLOBAL offline_mode = OFF')
+    }
   })
 
   test('binlog_format=STATEMENT refuses migrations, with a remedy; MIXED is fine', async () => {

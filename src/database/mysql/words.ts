@@ -4,7 +4,9 @@ import { ERRORS } from './errors.js'
 import type { MysqlOptions } from './options.js'
 
 const CUT = 'Check that host and port are those of a MySQL server'
-const LET_IN = 'Check user name and password, and that the server lets this user in from this host'
+const LET_IN =
+  'Check user name and password, and that the server lets this user in from this host. A user ' +
+  'who has to use TLS (REQUIRE SSL) needs ?ssl-mode=required in the URL'
 const TLS = ['ssl-mode', 'ssl-ca', 'ssl-cert', 'ssl-key', 'ssl'] as const
 const [MODE, CA, CERT, KEY, JSON_OPTIONS] = TLS
 
@@ -57,6 +59,9 @@ export const MYSQL: ProductWords<MysqlOptions['ssl']> = {
   refusals: {
     ER_ACCESS_DENIED_ERROR: LET_IN,
     ER_ACCESS_DENIED_NO_PASSWORD_ERROR: LET_IN,
+    ER_MUST_CHANGE_PASSWORD_LOGIN: 'Change it with another client',
+    ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK:
+      'Check the password, then unlock the user (ALTER USER … ACCOUNT UNLOCK)',
     ER_DBACCESS_DENIED_ERROR:
       'Check the name of the schema, and grant the user rights on it (GRANT … ON `%`.*)',
     ER_BAD_DB_ERROR: 'Check the name of the schema, or make it (CREATE DATABASE `%`)',

@@ -13,18 +13,22 @@ export function isSilence(error: unknown): error is DatabaseError {
 }
 
 /**
- * Errors of a server that takes no writes, or has lost its Galera cluster. After a failover the old
- * primary may live on, and a connection to it never recovers.
+ * Errors of a server that takes no writes, is offline, or has lost its cluster or group. After a
+ * failover the old primary may live on, and a connection to it never recovers.
  */
 const WRONG_SERVER = new Set([
   'ER_OPTION_PREVENTS_STATEMENT',
   'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
   'ER_READ_ONLY_MODE',
   'ER_UNKNOWN_COM_ERROR',
+  'ER_SERVER_OFFLINE_MODE',
+  'ER_RUN_HOOK_ERROR',
+  'ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED',
+  'ER_GRP_TRX_CONSISTENCY_BEFORE',
   '25006',
 ])
 
-/** Tells whether the server is read-only, or no longer part of its cluster. */
+/** Tells whether the server is read-only, offline, or no longer part of its cluster. */
 export function isWrongServer(error: unknown): boolean {
   return error instanceof DatabaseError && WRONG_SERVER.has(error.code)
 }
@@ -129,6 +133,8 @@ export function transactionLost(): DatabaseError {
 function withoutValues(message: string): string {
   const first = message.search(/['"`]/)
   if (first === -1) return message
-  const name = /( for (?:key|column) ['`][\w.`]+['`](?: at row \d+)?)$/.exec(message)?.[1] ?? ''
-  return `${message.slice(0, first)}'…'${name}`
+  const name = /( for (?:key|column) ['`][\w.`]+['`](?: at row \d+)?)$/.exec(message)
+  // The first quote may be the name's own.
+  if (name && name.index < first) return message
+  return `${message.slice(0, first)}'…'${name?.[1] ?? ''}`
 }
