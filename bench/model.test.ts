@@ -124,7 +124,15 @@ describe('the model', () => {
     assert.equal(ledgerFrames, 7_000 / 51)
     close(sqlRows, 7_000 * 1.3 + (7_000 / 51) * 2)
     close(webShare, (1_000 * 10 + (1_000 / 51) * 150) / 1e6)
-    close(outboxBytes, 60 * (1_000 * 50 + (1_000 / 51) * (62 + 512)))
+    close(outboxBytes, 60 * (1_000 * 50 + (1_000 / 51) * (69 + 512)))
+  })
+
+  it('sends 16 visits in a frame, or those of 50 ms, or those of half a second', () => {
+    const frames = [10, 100, 300, 1_000].map((rate) => needsOf({ processes: 1, rate }, constants))
+    assert.deepEqual(
+      frames.map(({ rowsPerFrame }) => rowsPerFrame),
+      [6, 16, 16, 51],
+    )
   })
 
   it('names the ends in the order in which they come, and means what it says', () => {

@@ -10,16 +10,17 @@ import { visitCodec } from '../../src/activity/visit.js'
 import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../../src/wide-cache/frame.js'
 import { Grid } from '../../src/wide-cache/grid.js'
 import { gridSettings } from '../../src/wide-cache/grid-options.js'
+import { ENOUGH_MS } from '../../src/wide-cache/writer/writer.js'
 import { dimensionsAt, PROCESSES, RATE, visitAt } from './visits.js'
 
 /** Stamp of the frames of `createActivity`, with its defaults. */
 const STAMP = stampOf('activity')
 
 /** The options that a site has by default. */
-export const { width, layerSeconds, flushMs, cellTtlSeconds } = gridSettings({})
+export const { width, layerSeconds, cellTtlSeconds } = gridSettings({})
 
 /** Visits of all processes that become frames at one time. */
-const VISITS_A_FLUSH = (RATE * flushMs) / 1000
+const VISITS_A_FLUSH = (RATE * ENOUGH_MS) / 1000
 
 /**
  * So far back does the youngest frame lie: old enough to be drained, as a collector finds it that

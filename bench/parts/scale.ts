@@ -165,7 +165,7 @@ function calculate(
   { ended, visits, collector, ...outcome }: Outcome,
 ): { operations: number; bytes: number } {
   // The first frame is placed when the first visit has waited for others.
-  const began = outcome.began + GRID.flushSeconds * 1000
+  const began = outcome.began + GRID.longestSeconds * 1000
   const rowsPerFrame = visits / collector.frames
   const layer = {
     frameBytes: LIMITS.frameHeaderBytes + rowsPerFrame * metrics.ROW_BYTES,

@@ -4,13 +4,15 @@
  * independently in all processes.
  */
 import { gridSettings } from '../../src/wide-cache/grid-options.js'
+import { ENOUGH_MS, ENOUGH_ROWS } from '../../src/wide-cache/writer/writer.js'
 
 const defaults = gridSettings({})
 
 /** The options of the wide cache that matter here, at their defaults. */
 export const GRID = {
   ...defaults,
-  flushSeconds: defaults.flushMs / 1000,
+  longestSeconds: defaults.flushMs / 1000,
+  enoughSeconds: ENOUGH_MS / 1000,
   defaultWidth: defaults.width,
 }
 
@@ -21,7 +23,7 @@ export const GRID = {
 export const LIMITS = {
   frameRows: 1_000,
   frameBytes: 64 * 1024,
-  frameHeaderBytes: 62,
+  frameHeaderBytes: 69,
   frameOverheadBytes: 512,
   hintHeaderBytes: 12,
   hintWriterBytes: 22,
@@ -38,8 +40,8 @@ export const LIMITS = {
 } as const
 
 /**
- * The frames of one writer: a frame opens with a visit and is closed `flushSeconds` later, or when
- * it is full, so it has 1 + rate x flushSeconds rows.
+ * The frames of one writer: a frame opens with a visit and is closed with its 16th, but not before
+ * it is `enoughSeconds` old, nor later than `longestSeconds`, or when it is full.
  */
 export function framesOf(
   rate: number,
@@ -49,7 +51,9 @@ export function framesOf(
     LIMITS.frameRows,
     Math.floor((LIMITS.frameBytes - LIMITS.frameHeaderBytes) / rowBytes),
   )
-  const rowsPerFrame = Math.min(full, 1 + rate * GRID.flushSeconds)
+  const within = (seconds: number): number => 1 + rate * seconds
+  const enough = Math.max(ENOUGH_ROWS, within(GRID.enoughSeconds))
+  const rowsPerFrame = Math.min(full, enough, within(GRID.longestSeconds))
   return {
     rowsPerFrame,
     perSecond: rate / rowsPerFrame,

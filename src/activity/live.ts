@@ -5,12 +5,12 @@ import type { ActivityStats } from './stats.js'
 import type { Visit } from './visit.js'
 
 /** Time for which one answer is shared. */
-const SHARED_MS = 1_000
+const SHARED_MS = 500
 
 const MAX_PAGES = 20
 
 /**
- * Reads the cells of the newest layers from the cache, once a second for all callers.
+ * Reads the cells of the newest layers from the cache, twice a second for all callers.
  *
  * @throws CacheError if the cache does not answer; what the database throws, without figures
  */

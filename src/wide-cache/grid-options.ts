@@ -29,10 +29,10 @@ export interface GridOptions {
    */
   drainAfterLayers?: number | undefined
   /**
-   * Milliseconds from the first row of a frame until it is sent, from 1 to 10,000. At most half of
-   * the time from the end of a layer until it is drained, which is
-   * `(drainAfterLayers - 1) * layerSeconds`.
-   * @default 50
+   * Longest time from the first row of a frame until it is sent, in milliseconds, from 1 to 10,000.
+   * A frame of 16 rows or more is sent once it is 50 ms old. At most half of the time from the end
+   * of a layer until it is drained, which is `(drainAfterLayers - 1) * layerSeconds`.
+   * @default 500
    */
   flushMs?: number | undefined
   /**
@@ -118,7 +118,7 @@ export interface GridSettings extends Pick<GridOptions, 'cache' | 'database'> {
 const DEFAULTS = {
   width: 15,
   layerSeconds: 3,
-  flushMs: 50,
+  flushMs: 500,
   cellTtlSeconds: 3600,
   maxFrameBytes: 64 * 1024,
   maxOutboxBytes: 32 * 1024 * 1024,

@@ -54,6 +54,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'wide-cache/ledger/quarantine.ts MAX_REASON',
   ],
   'Small: a few of anything are past it': [
+    'wide-cache/writer/writer.ts ENOUGH_ROWS',
     'activity/live.ts MAX_PAGES',
     'activity/router.ts FIGURES_MAX_AGE',
     'activity/visit-retention.ts REMOVAL_DIVISOR',

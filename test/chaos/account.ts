@@ -41,16 +41,12 @@ export function ofReports(life: WriterLife): WriterLife {
   return { ...life, times: reports, poison: new Set(), afterClose: reports.length }
 }
 
-/**
- * Accounts for each row. `poisons`: SQL refuses some rows of this table. `must`: which rows of
- * killed writers may not be missing.
- */
+/** Accounts for each row. `poisons`: SQL refuses some rows of this table. */
 export function account(
   lives: readonly WriterLife[],
   tally: Pick<Tally, 'has'>,
   poisons: boolean,
   disturbances: Disturbances,
-  must = mustBeThere,
 ): Account {
   const sum: Account = {
     recorded: 0,
@@ -79,7 +75,7 @@ export function account(
         sum.afterClose += gap.length - early.length
         sum[refused ? 'refused' : 'unexplained'] += early.length
       } else if (!refused) {
-        const owing = early.filter((number) => must(life.times[number]!, life, disturbances))
+        const owing = early.filter((number) => mustBeThere(life.times[number]!, life, disturbances))
         if (owing.length === 0) continue
         sum.inexcusable += owing.length
         const seconds = (life.killedAt - life.times[owing.at(-1)!]!) / 1000

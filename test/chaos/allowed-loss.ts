@@ -8,35 +8,24 @@
  * - A row must be there if its writer lived 90 s longer, and if from 90 s before until 90 s after
  *   it was recorded there was no fault but of the cache: its writer has committed it by itself.
  *
- * - A view that a browser has reported must be there if its writer lived 120 s longer, and the same
- *   holds for these 120 s. It may lie in a cell for longer than that lives: it is drained each half
- *   minute, and its collector may be killed.
- *
  * Every other row may be missing, and is counted. Kills, orderly ends, refused rows and rushes
  * excuse nothing.
  */
 import type { WriterLife } from './account.js'
 import type { Disturbances } from './disturbances.js'
 
-/** A frame is sent after 50 ms; this is what a busy machine may need. */
+/** A frame is sent after half a second; this is what a busy machine may need. */
 const PLACED_MS = 2_000
 /** A cell is drained some 5 s later, or 40 where its collector was killed, and lives for 60. */
 const DRAINED_MS = 60_000
 /** `confirmSeconds` of at most 29, the longest wait between two tries of 45, and time to commit. */
 const COMMITTED_MS = 90_000
-/** The same with a `confirmSeconds` of 49. */
-const SEEN_COMMITTED_MS = 120_000
 /** A connection that has gone silent is given up after 60 s. */
 const RECOVERY_MS = 90_000
 
 /** Whether a row must be there that a killed writer recorded at `at`. */
 export function mustBeThere(at: number, life: Killed, disturbances: Disturbances): boolean {
   return isDrained(at, life, disturbances) || isCommitted(at, life, disturbances)
-}
-
-/** Whether a view must be there that a browser had reported to a killed writer by `at`. */
-export function mustBeSeen(at: number, life: Killed, disturbances: Disturbances): boolean {
-  return isCommitted(at, life, disturbances, SEEN_COMMITTED_MS)
 }
 
 type Killed = Pick<WriterLife, 'killedAt' | 'hasPrivateCache'>
@@ -56,14 +45,10 @@ export function isDrained(
 }
 
 /** Whether a killed writer has committed a row by itself. */
-function isCommitted(
-  at: number,
-  { killedAt }: Killed,
-  disturbances: Disturbances,
-  committedMs = COMMITTED_MS,
-): boolean {
+function isCommitted(at: number, { killedAt }: Killed, disturbances: Disturbances): boolean {
   const parts = ['sql', 'process'] as const
   return (
-    killedAt - at >= committedMs && disturbances.areNone(parts, at - RECOVERY_MS, at + committedMs)
+    killedAt - at >= COMMITTED_MS &&
+    disturbances.areNone(parts, at - RECOVERY_MS, at + COMMITTED_MS)
   )
 }

@@ -1,6 +1,5 @@
 /** Holds what was found against what was recorded, by name and number. */
 import { type Account, account, accountByCounts, ofReports, type WriterLife } from './account.js'
-import { mustBeSeen } from './allowed-loss.js'
 import type { Disturbances } from './disturbances.js'
 import type { Found } from './found.js'
 import { type Book, BOOKS } from './uses.js'
@@ -36,7 +35,7 @@ export function checksOf(
     recorded: account(lives, found.recorded, true, disturbances),
     activity: account(lives, found.activity, false, disturbances),
     hits: accountByCounts(lives, found.hits),
-    seen: account(lives.map(ofReports), found.seen, false, disturbances, mustBeSeen),
+    seen: account(lives.map(ofReports), found.seen, false, disturbances),
   }
   const own = new Set(lives.map(({ name }) => name))
   const foreign = (of: Iterable<[life: string, rows: number]>): number =>

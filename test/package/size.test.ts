@@ -23,7 +23,7 @@ const LIMITS = {
   'seen.js, gzipped': 860,
   'the tarball': 750_000,
   'the tarball, unpacked': 2_200_000,
-  'files in the tarball': 640,
+  'files in the tarball': 650,
   'runtime dependencies': 7,
   'optional dependencies': 1,
   'packages that an install brings, without the optional ones': 18,

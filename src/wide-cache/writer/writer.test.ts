@@ -256,6 +256,33 @@ test('a frame closes when it is half a second old, full, or flushed, and is plac
   assert.equal(writer.totals()?.issued, 13)
 })
 
+test('with its 16th row a frame closes, but not before it is 50 ms old', async () => {
+  const { writer, placed, clock } = bench()
+  const append = (rows: number) => {
+    for (let i = 0; i < rows; i++) writer.append('')
+  }
+  append(15)
+  await clock.advance(49)
+  append(5)
+  await clock.advance(0)
+  assert.equal(placed.length, 0, 'a burst waits for what comes with it')
+  await clock.advance(1)
+  assert.equal(placed.length, 1)
+  append(15)
+  await clock.advance(200)
+  assert.equal(placed.length, 1, 'a few rows wait longer')
+  append(1)
+  assert.equal(placed.length, 1, 'nothing is sent on the tick of a request')
+  await clock.advance(0)
+  assert.equal(placed.length, 2)
+  append(15)
+  await clock.advance(500)
+  assert.equal(placed.length, 3)
+  await clock.advance(1_000)
+  assert.equal(placed.length, 3)
+  assert.equal(writer.totals()?.issued, 51)
+})
+
 test('a frame goes to the layer of its oldest row, though the row has waited before', async () => {
   const { writer, moments, clock } = bench()
   await clock.advance(20_000)

@@ -76,6 +76,14 @@ export interface WriterFigures {
   readonly directRows: number
 }
 
+/**
+ * Rows with which a frame closes before `flushMs`, and its least age by then: a frame costs as much
+ * as some hundred rows, so on a busy site it holds many, and elsewhere few are lost with a process
+ * that is killed.
+ */
+export const ENOUGH_ROWS = 16
+export const ENOUGH_MS = 50
+
 /** Rows at which a frame is sent at once, so that SQL takes any frame in one statement. */
 const MAX_FRAME_ROWS = 1_000
 
@@ -95,6 +103,8 @@ export class Writer<Row> {
   #flushTimer: Timer | undefined
   /** Time of the oldest row of the open frame, in milliseconds since the Unix epoch. */
   #openedAt = 0
+  /** Moment from which on it has its least age, by `clock.elapsed()`. */
+  #enoughAt = 0
   #issued = 0
   #dropped = 0
   #droppedAt = -Infinity
@@ -182,17 +192,7 @@ export class Writer<Row> {
       )
       return this.#drop()
     }
-    if (this.#open.rowCount === 1) {
-      const { clock } = this.#parts.environment
-      this.#openedAt = recordedAt ?? clock.now()
-      this.#flushTimer = clock.after(this.#parts.settings.flushMs, () => {
-        this.#flushTimer = undefined
-        void this.#place(this.#closeFrame())
-      })
-    } else if (recordedAt !== undefined && recordedAt < this.#openedAt) {
-      this.#openedAt = recordedAt
-    }
-    if (this.#open.rowCount === MAX_FRAME_ROWS) this.#placeSoon(this.#closeFrame())
+    this.#appended(this.#open.rowCount, recordedAt)
   }
 
   /**
@@ -232,6 +232,31 @@ export class Writer<Row> {
   /** Tells whether the outbox has room for the open frame. */
   #hasRoom(): boolean {
     return this.#open.rowCount > 0 || this.#outbox.makeRoom(this.#open.maxBytes)
+  }
+
+  /** Sees to it that the open frame, which has `rows` by now, closes in time. */
+  #appended(rows: number, recordedAt: number | undefined): void {
+    const { environment, settings } = this.#parts
+    const { clock } = environment
+    if (rows === 1) {
+      this.#openedAt = recordedAt ?? clock.now()
+      this.#enoughAt = clock.elapsed() + ENOUGH_MS
+      this.#closeAfter(settings.flushMs)
+    } else if (recordedAt !== undefined && recordedAt < this.#openedAt) {
+      this.#openedAt = recordedAt
+    }
+    if (rows === ENOUGH_ROWS && settings.flushMs > ENOUGH_MS) {
+      this.#closeAfter(Math.max(0, this.#enoughAt - clock.elapsed()))
+    }
+    if (rows === MAX_FRAME_ROWS) this.#placeSoon(this.#closeFrame())
+  }
+
+  #closeAfter(ms: number): void {
+    this.#flushTimer?.cancel()
+    this.#flushTimer = this.#parts.environment.clock.after(ms, () => {
+      this.#flushTimer = undefined
+      void this.#place(this.#closeFrame())
+    })
   }
 
   /** Drops a row that comes too late, or for which there is no room. */
