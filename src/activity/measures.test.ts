@@ -219,6 +219,22 @@ test('metrics have each measure under its name, and the errors of servers once',
   assert.doesNotMatch(text, /cache_errors_total\{.*activity\.(seen|bots)/)
 })
 
+test('one collector brings all measures through one grid, with either count', async () => {
+  for (const count of ['served', 'seen'] as const) {
+    const { activity, database } = create({ count, layerSeconds: 1, collect: '* * * * * *' })
+    await activity.migrate()
+    await serve(activity, '/')
+    await serve(activity, '/', { 'user-agent': BOT })
+    await see(activity, '/')
+    await eventually('a row of each measure is in SQL', async () => {
+      const { rows } = await database.query('SELECT committed FROM wide_cache_writers')
+      return rows.filter(({ committed }) => Number(committed) === 1).length === 3
+    })
+    const { rows } = await database.query('SELECT name FROM wide_cache_grids')
+    assert.deepEqual(rows, [{ name: 'activity' }], count)
+  }
+})
+
 test('close() brings the rows of all measures to SQL', async () => {
   const { activity, database } = create()
   await serve(activity, '/')
