@@ -316,6 +316,27 @@ describe('the structure of the sources', () => {
     assert.deepEqual(circlesIn(imports), [])
   })
 
+  test('docs/architecture.md has the lines of code of each folder, to a tenth', () => {
+    const lines = new Map<string, number>()
+    for (const { file, source } of sources) {
+      const [folder] = file.split('/') as [string]
+      const code = withoutComments(source)
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+      lines.set(folder, (lines.get(folder) ?? 0) + code.length)
+    }
+    const docs = readFileSync(join(SRC, '../docs/architecture.md'), 'utf8')
+    const rows = [...docs.matchAll(/^\| (`src\/.*?) \| .* \| ([\d,]+) \|$/gm)]
+    const wrong = rows.flatMap(([, folders = '', said = '']) => {
+      const names = [...folders.matchAll(/`src\/([\w-]+)\/`/g)].map(([, name]) => name!)
+      const there = names.reduce((sum, name) => sum + (lines.get(name) ?? NaN), 0)
+      const isRight = Math.abs(there - Number(said.replace(',', ''))) <= there / 10
+      return isRight ? [] : [`${folders}: ${there}, and it says ${said}`]
+    })
+    assert.deepEqual(wrong, [])
+    assert.equal(rows.length, 16)
+  })
+
   test('a circle of imports would be seen', () => {
     const upwards = "import type { Engine } from '../wide-cache/engine.js'"
     const [circle = [], ...others] = circlesIn([
