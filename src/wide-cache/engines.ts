@@ -121,13 +121,11 @@ export class Engines<Row> {
   get #chores() {
     const made = this.#made
     return {
-      get due() {
-        return made.some(({ chores }) => chores.due)
-      },
-      run: async (now: number) => {
+      isDue: (rows: number) => made.some(({ chores }) => chores.isDue(rows)),
+      run: async (now: number, rows: number) => {
         await this.#discover()
         // One that fails does not stop the others.
-        const outcomes = await Promise.allSettled(made.map(({ chores }) => chores.run(now)))
+        const outcomes = await Promise.allSettled(made.map(({ chores }) => chores.run(now, rows)))
         for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
       },
     }

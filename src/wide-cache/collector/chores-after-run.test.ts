@@ -32,31 +32,36 @@ function bench() {
 
 test('a recount comes after a removal, so that it counts nothing that is gone', async () => {
   const { done, chores } = bench()
-  await chores.run(NOW)
+  await chores.run(NOW, 1)
   assert.deepEqual(done, ['removes', 'recounts', 'folds'])
 })
 
 test('a recount that fails is due again ten seconds later, and not at each run', async () => {
   const { clock, done, world, chores } = bench()
   world.fails = true
-  await assert.rejects(chores.run(NOW), /away/)
+  await assert.rejects(chores.run(NOW, 1), /away/)
   done.length = 0
   await clock.advance(9_999)
-  await chores.run(NOW)
+  await chores.run(NOW, 1)
   await clock.advance(1)
   world.fails = false
-  await chores.run(NOW)
+  await chores.run(NOW, 1)
   assert.deepEqual(done, ['folds', 'recounts', 'folds'])
 })
 
-test('folding is due after each drain', async () => {
+test('folding is due after drains that have committed rows, and once a minute', async () => {
   const { clock, done, chores } = bench()
-  await chores.run(NOW)
+  await chores.run(NOW, 0)
+  assert.deepEqual(done, ['removes', 'recounts', 'folds'], 'after a restart')
   done.length = 0
-  for (let run = 0; run < 3; run++) {
+  for (const rows of [1, 0, 2]) {
     await clock.advance(3_000)
-    assert(chores.due)
-    await chores.run(NOW)
+    assert.equal(chores.isDue(rows), rows > 0)
+    await chores.run(NOW, rows)
   }
-  assert.deepEqual(done, ['folds', 'folds', 'folds'])
+  assert.deepEqual(done, ['folds', 'folds'])
+  await clock.advance(51_000)
+  assert(chores.isDue(0))
+  await chores.run(NOW, 0)
+  assert.deepEqual(done.slice(2), ['removes', 'recounts', 'folds'], 'writers commit directly, too')
 })

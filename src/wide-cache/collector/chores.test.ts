@@ -35,18 +35,18 @@ function bench(isMore = false) {
 test('a removal that fails is due again a minute later, and not at each run', async () => {
   const { clock, world, chores } = bench()
   world.isAway = true
-  await assert.rejects(chores.run(NOW), /away/)
+  await assert.rejects(chores.run(NOW, 0), /away/)
   await clock.advance(59_999)
-  assert(!chores.due)
+  assert(!chores.isDue(0))
   world.isAway = false
   await clock.advance(1)
-  assert(chores.due)
-  await chores.run(NOW)
-  assert(!chores.due)
+  assert(chores.isDue(0))
+  await chores.run(NOW, 0)
+  assert(!chores.isDue(0))
 })
 
 test('where there is more to remove than one call removes, the next is due at once', async () => {
   const { chores } = bench(true)
-  await chores.run(NOW)
-  assert(chores.due)
+  await chores.run(NOW, 0)
+  assert(chores.isDue(0))
 })

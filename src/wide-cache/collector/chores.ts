@@ -43,28 +43,31 @@ export class Chores {
     this.#safeClock = new SafeClock(parts)
   }
 
-  /** Whether anything is due. */
-  get due(): boolean {
+  /** Whether anything is due after a drain that has committed `rows`. */
+  isDue(rows: number): boolean {
     const elapsed = this.#parts.clock.elapsed()
     const { afterDrain } = this.#parts.settings
-    return afterDrain !== undefined || elapsed >= this.#retentionAt || this.#mayRecount(elapsed)
+    const isDrained = afterDrain !== undefined && rows > 0
+    return isDrained || elapsed >= this.#retentionAt || this.#mayRecount(elapsed)
   }
 
   /**
-   * Does what is due.
+   * Does what is due after a drain that has committed `rows`.
    *
    * @param now the database's clock
    */
-  async run(now: number): Promise<void> {
+  async run(now: number, rows: number): Promise<void> {
     const { settings, database, clock } = this.#parts
     const { afterDrain, afterRun } = settings
     const began = clock.elapsed()
-    if (began >= this.#retentionAt) await this.#removeOld()
+    const isMinute = began >= this.#retentionAt
+    if (isMinute) await this.#removeOld()
     if (afterRun && this.#mayRecount(began)) {
       this.#afterRunAt = began + AFTER_RUN_EVERY_MS
       await afterRun(database, now)
     }
-    await afterDrain?.(database)
+    // Writers commit directly, too.
+    if (rows > 0 || isMinute) await afterDrain?.(database)
   }
 
   #mayRecount(elapsed: number): boolean {

@@ -37,9 +37,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
   const log = keptLog()
   let recountsAt = -Infinity
   const chores = {
-    get due() {
-      return clock.elapsed() >= recountsAt
-    },
+    isDue: () => clock.elapsed() >= recountsAt,
     async run() {
       recountsAt = clock.elapsed() + 10_000
       done.push('recounts')

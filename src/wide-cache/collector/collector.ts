@@ -28,10 +28,10 @@ const AFTER_CONFLICT_MS = 500
 
 /** Work of the process that holds the lease, beside draining. */
 interface Chores {
-  /** Whether anything is due. */
-  readonly due: boolean
-  /** Does what is due at `now`, by the database's clock. */
-  run(now: number): Promise<void>
+  /** Whether anything is due after a drain that has committed `rows`. */
+  isDue(rows: number): boolean
+  /** Does it. `now`: the database's clock. */
+  run(now: number, rows: number): Promise<void>
 }
 
 interface CollectorParts extends LeaseParts {
@@ -153,8 +153,9 @@ export class Collector {
     }
     try {
       const now = await watch.recent(database)
-      lease.note(await this.#drain(now, { steady }))
-      this.#beginChores(now)
+      const run = await this.#drain(now, { steady })
+      lease.note(run)
+      this.#beginChores(now, run.rows)
       if (!lease.isKept) await this.#doing
     } finally {
       if (!lease.isKept) await lease.release()
@@ -171,12 +172,12 @@ export class Collector {
   }
 
   /** Begins the chores that are due. Runs that follow each other soon do not wait for them. */
-  #beginChores(now: number): void {
+  #beginChores(now: number, rows: number): void {
     const { chores } = this.#parts
-    if (this.#stopped || this.#doing || !chores.due) return
+    if (this.#stopped || this.#doing || !chores.isDue(rows)) return
     const beganAt = this.#elapsed
     this.#doing = chores
-      .run(now)
+      .run(now, rows)
       .then(
         () => {
           this.#choresFail = false
