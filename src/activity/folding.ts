@@ -12,12 +12,15 @@ import {
 import { placeholders } from '../database/dialect.js'
 import { HOURS_A_DAY, OPEN_DAY, openBooksOf } from './books.js'
 import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
+import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 
 /** Values that an hour of a dimension may list beside `(other)`. */
 const MAX_VALUES = 9_999
 
 /** Values of one transaction: they hold the books for some 5 ms, where commits wait for them. */
 const VALUES_A_PIECE = 250
+/** Most bytes of a value in a statement, in hexadecimal digits; and of the statement around it. */
+const VALUE_SQL_BYTES = 2 * MAX_VALUE_BYTES + 10
 
 interface Place {
   readonly name: string
@@ -87,7 +90,11 @@ async function foldValues(database: Database, place: Place, tooMany: number): Pr
   )
   const chosen = rows.filter((row, index) => index < Number(row['listed']) - MAX_VALUES)
   let folded = 0
-  for (const piece of piecesOf(chosen)) {
+  const most = Math.min(
+    VALUES_A_PIECE,
+    Math.floor(database.maxStatementBytes / VALUE_SQL_BYTES) - 1,
+  )
+  for (const piece of piecesOf(chosen, Math.max(1, most))) {
     folded += await database.transaction((tx) => fold(tx, place, piece))
   }
   return folded
@@ -100,12 +107,12 @@ interface Piece {
 }
 
 /** Values ascending by their views, in pieces for one transaction each. */
-function piecesOf(rows: readonly SqlRow[]): Piece[] {
+function piecesOf(rows: readonly SqlRow[], most: number): Piece[] {
   const pieces: Piece[] = []
   for (const row of rows) {
     const [views, value] = [Number(row['views']), row['value'] as Buffer]
     const last = pieces.at(-1)
-    if (last?.views === views && last.values.length < VALUES_A_PIECE) last.values.push(value)
+    if (last?.views === views && last.values.length < most) last.values.push(value)
     else pieces.push({ views, values: [value] })
   }
   return pieces

@@ -119,7 +119,7 @@ async function replacePages(database: Database, name: string, value: string): Pr
     time = last['created_at'] ?? null
     number = last['number'] ?? null
     const found = rows.filter(({ page }) => fitText(String(page), MAX_VALUE_BYTES) === value)
-    for (const list of listsOf(found)) {
+    for (const list of listsOf(found, database)) {
       const { affectedRows } = await database.query(
         'UPDATE activities SET page = ? WHERE name = ? AND created_at BETWEEN ? AND ? AND ' +
           `number IN (${placeholders(list.length)})`,

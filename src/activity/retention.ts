@@ -226,7 +226,7 @@ function visitorsRemoval(database: Database, name: string): (before: number) => 
       visitors.push(visitor ?? null)
     }
     for (const [day, visitors] of byDay) {
-      for (const list of listsOf(visitors)) {
+      for (const list of listsOf(visitors, database)) {
         await database.query(
           'DELETE FROM activity_visitors WHERE name = ? AND day = ? AND ' +
             `visitor IN (${placeholders(list.length)})`,

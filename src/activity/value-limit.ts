@@ -26,7 +26,7 @@ export async function hoursToCount(
   hours: readonly number[],
 ): Promise<HourViews[]> {
   const found: HourViews[] = []
-  for (const some of listsOf(hours)) {
+  for (const some of listsOf(hours, tx)) {
     const { rows } = await tx.query(
       'SELECT hour, views FROM activity_hours WHERE name = ? AND views > count_after AND ' +
         `hour IN (${placeholders(some.length)})`,

@@ -212,7 +212,7 @@ export class Combining<K, V> {
     entries: Map<string, Entry>,
   ): Promise<void> {
     const stored = new Map<string, Buffer>()
-    for (const list of listsOf(keys)) {
+    for (const list of listsOf(keys, tx)) {
       const { rows } = await tx.query(
         `SELECT map_key, map_value FROM ${VALUES.name} ` +
           `WHERE map = ? AND hash IN (${placeholders(list.length)})`,

@@ -85,11 +85,22 @@ export function* statementsOf(
  */
 export const IDS_A_LIST = 500
 
-/** Cuts `ids`, or other keys, into lists that are short enough for one statement. */
-export function* listsOf<T>(ids: readonly T[]): Generator<readonly T[], void, undefined> {
-  for (let from = 0; from < ids.length; from += IDS_A_LIST) {
-    yield ids.slice(from, from + IDS_A_LIST)
-  }
+/** Most bytes that a list has for an id, a hash or a number, and for the statement around it. */
+const ID_BYTES = 100
+const AROUND_BYTES = 1_000
+
+/**
+ * Cuts `ids`, or other short keys, into lists that are short enough for one statement.
+ *
+ * @param on what the statements are sent to, if its packets may be small
+ */
+export function* listsOf<T>(
+  ids: readonly T[],
+  on?: Pick<Queryable, 'maxStatementBytes'>,
+): Generator<readonly T[], void, undefined> {
+  const fitting = Math.floor(((on?.maxStatementBytes ?? Infinity) - AROUND_BYTES) / ID_BYTES)
+  const most = Math.max(1, Math.min(IDS_A_LIST, fitting))
+  for (let from = 0; from < ids.length; from += most) yield ids.slice(from, from + most)
 }
 
 /** Deletes exactly the rows of these ids, the table's primary key. */

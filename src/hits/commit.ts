@@ -77,7 +77,7 @@ export async function commitHits(
   const sorted = [...viewings.values()].sort(
     (a, b) => a.windowStart - b.windowStart || a.hash.compare(b.hash),
   )
-  for (const list of listsOf(sorted)) counted.push(...(await enter(list, name, tx)))
+  for (const list of listsOf(sorted, tx)) counted.push(...(await enter(list, name, tx)))
   await addHits(tx, name, counted)
 }
 

@@ -6,6 +6,7 @@ import { after, before, describe, test } from 'node:test'
 import { createActivity } from '../../src/activity/site-activity.js'
 import { memcached } from '../../src/cache/memcached/memcached.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
+import { createHits } from '../../src/hits/item-hits.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { type MariaDb, startMariadb } from '../servers/mariadb.js'
 import { PATIENT } from '../servers/memcached.js'
@@ -26,6 +27,32 @@ const VISITS = 8_000
 const LONGEST_PAGE = 1_024
 /** Rows of this writer are refused. */
 const POISON = 666
+
+test('with packets of 16 KiB, a frame of 1,000 hits is in SQL', async () => {
+  const mariadb = await startMariadb(['--max-allowed-packet=16384'])
+  const database = mysql(mariadb.url())
+  const log = keptLog()
+  const hits = createHits({
+    name: 'videos',
+    cache: 'memory:',
+    database,
+    collect: false,
+    logger: log,
+  })
+  try {
+    await hits.migrate()
+    for (let i = 0; i < 1_000; i++) hits.record(`video ${i % 10}`, { viewer: `viewer ${i}` })
+    await hits.flush()
+    await hits.drain({ all: true })
+    assert.equal(await hits.count('video 1'), 100)
+    const ledger = await hits.ledger()
+    assert.deepEqual([ledger.committed, ledger.quarantined], [1_000, 0])
+  } finally {
+    await hits.close()
+    await database.close()
+    await mariadb.stop()
+  }
+})
 
 describe('max_allowed_packet is 64 KiB', () => {
   let mariadb: MariaDb
