@@ -37,6 +37,14 @@ interface Differences {
   readonly tableSizes: (names: string) => string
 }
 
+type Upsert = Pick<Differences, 'onDuplicate' | 'inserted'>
+
+/** The upsert of a MySQL that knows the row alias. */
+const ROW_ALIAS: Upsert = {
+  onDuplicate: () => 'AS new ON DUPLICATE KEY UPDATE',
+  inserted: (column) => `new.${column}`,
+}
+
 /** The upsert of PostgreSQL, which SQLite has taken over. */
 const STANDARD = {
   onDuplicate: (key: readonly string[]) => `ON CONFLICT (${key.join(', ')}) DO UPDATE SET`,
@@ -47,7 +55,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
   mysql: {
     asArrays: false,
     onDuplicate: () => 'ON DUPLICATE KEY UPDATE',
-    // VALUES(c), not `AS new`: MariaDB has only this one, and MySQL 8 still has it.
+    // MariaDB has only this one, and MySQL before 8.0.19. It is deprecated in MySQL.
     inserted: (column) => `VALUES(${column})`,
     forUpdate: ' FOR UPDATE',
     skipLocked: ' FOR UPDATE SKIP LOCKED',
@@ -185,14 +193,17 @@ export function loadData(table: string, columns: readonly string[]): string {
 /**
  * Ends the insertion of rows that may exist already: the text after their values. Columns without a
  * merge stay as they are. The existing row is locked even where nothing changes.
+ *
+ * @param byAlias whether the rows have a name, `new`, which only MySQL knows
  */
 export function onDuplicateKey(
   dialect: Dialect,
   table: string,
   key: readonly [string, ...string[]],
   merges: readonly (readonly [column: string, merge: Merge])[],
+  byAlias = false,
 ): string {
-  const differences = DIFFERENCES[dialect]
+  const differences = byAlias ? ROW_ALIAS : DIFFERENCES[dialect]
   const column = plain(key[0])
   const assignments = merges.map(([name, merge]) => assignment(differences, table, name, merge))
   return (
@@ -201,7 +212,7 @@ export function onDuplicateKey(
   )
 }
 
-function assignment(differences: Differences, table: string, column: string, merge: Merge): string {
+function assignment(differences: Upsert, table: string, column: string, merge: Merge): string {
   const inserted = differences.inserted(plain(column))
   const stored = `${plain(table)}.${plain(column)}`
   if (typeof merge === 'object') {

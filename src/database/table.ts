@@ -4,7 +4,7 @@
  * a value for each of them.
  */
 import { statementsOf } from './bulk.js'
-import type { Dialect, Queryable, SqlValue } from './database.js'
+import type { Database, Dialect, Queryable, SqlValue } from './database.js'
 import {
   forEachDialect,
   insertRows,
@@ -13,6 +13,7 @@ import {
   type RowsSql,
   type Statement,
 } from './dialect.js'
+import { sourceOf } from './source.js'
 
 /**
  * A column beside the key. One without a {@link Merge} keeps its value where the key exists.
@@ -47,6 +48,8 @@ export class Table<in Row extends readonly SqlValue[]> {
   readonly columns: readonly string[]
   readonly #insert: Readonly<Record<Dialect, RowsSql>>
   readonly #upsert: Readonly<Record<Dialect, RowsSql>>
+  /** The same for a MySQL that knows `VALUES … AS new`. */
+  readonly #upsertByAlias: RowsSql
 
   constructor(name: string, key: readonly [string, ...string[]], columns: readonly Column[]) {
     this.name = name
@@ -56,6 +59,8 @@ export class Table<in Row extends readonly SqlValue[]> {
       forEachDialect((dialect) => insertRows(dialect, name, this.columns, tailOf(dialect)))
     this.#insert = sql(() => '')
     this.#upsert = sql((dialect) => onDuplicateKey(dialect, name, key, merges))
+    const tail = onDuplicateKey('mysql', name, key, merges, true)
+    this.#upsertByAlias = insertRows('mysql', name, this.columns, tail)
   }
 
   /** Inserts rows whose keys are new, by as many statements as they need, each sent once. */
@@ -79,7 +84,9 @@ export class Table<in Row extends readonly SqlValue[]> {
   /** The statements of {@link upsert}, each made when it is asked for. */
   upserts(on: Queryable, rows: Iterable<Row>, maxRows = ROWS_A_STATEMENT): Generator<Statement> {
     const limits = { maxBytes: on.maxStatementBytes, maxRows }
-    return statementsOf(rows, this.#upsert[on.dialect], limits)
+    const source: (Database & { readonly knowsRowAlias?: boolean }) | undefined = sourceOf(on)
+    const byAlias = source?.knowsRowAlias ?? false
+    return statementsOf(rows, byAlias ? this.#upsertByAlias : this.#upsert[on.dialect], limits)
   }
 }
 

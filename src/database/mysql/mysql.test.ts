@@ -14,7 +14,7 @@ import { table } from '../table.js'
 import { testMigrations } from '../migrations.suite.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { poolOptions } from './pool-options.js'
-import { MysqlSession } from './session.js'
+import { knowsRowAlias, MysqlSession } from './session.js'
 import { fewOrMany } from '../../../test/scale.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
@@ -547,4 +547,40 @@ test('a user without CREATE works on existing tables, and cannot migrate', async
     await admin.query(`DROP USER '${user}'@'%'`)
     await admin.close()
   }
+})
+
+test('upserts name their rows where the server knows it, and cause no warning', async () => {
+  assert.deepEqual(
+    ['8.0.18', '8.0.19-log', '8.4.6', '9.7.4', '5.5.5-10.11.6-MariaDB', '11.8.2-MariaDB-log'].map(
+      knowsRowAlias,
+    ),
+    [false, true, true, true, false, false],
+  )
+  const database = open(`${await sharedMysqlUrl()}?connection_limit=1`)
+  await database.query(
+    'CREATE TABLE counted (id INT PRIMARY KEY, n INT NOT NULL, last INT NOT NULL, name TEXT)',
+  )
+  const counted = table(
+    'counted',
+    ['id'],
+    ['n', 'add'],
+    ['last', 'greatest'],
+    ['name', { unlessBelow: 'last' }],
+  )
+  const rows = [
+    [1, 2, 3, 'a'],
+    [2, 1, 1, 'b'],
+  ] as const
+  await counted.upsert(database, rows)
+  await database.transaction((tx) => counted.upsert(tx, rows))
+  await counted.upsert(database, [...rows, [1, 1, 2, 'old']])
+  assert.deepEqual((await database.query('SHOW WARNINGS')).rows, [])
+  const [{ sql } = { sql: '' }] = counted.upserts(database, rows)
+  assert.equal(/ AS new ON /.test(sql), !onMariadb())
+  assert.equal(/VALUES\(/.test(sql), onMariadb())
+  const stored = await database.query('SELECT id, n, last, name FROM counted ORDER BY id')
+  assert.deepEqual(stored.rows, [
+    { id: 1, n: 7, last: 3, name: 'a' },
+    { id: 2, n: 3, last: 1, name: 'b' },
+  ])
 })

@@ -49,6 +49,7 @@ export class MysqlSession implements ServerSession {
   readonly #pending = new Set<(error: unknown) => void>()
   #maxStatementBytes = Infinity
   #loads = false
+  #knowsRowAlias = false
   readonly #whoHolds: WhoHolds
   readonly #place: Pick<Place, 'name' | 'server'>
   readonly #loading: Loading
@@ -114,15 +115,21 @@ export class MysqlSession implements ServerSession {
     return this.#loads
   }
 
+  /** Whether the server knows `VALUES … AS new`. Known once the session has begun. */
+  get knowsRowAlias(): boolean {
+    return this.#knowsRowAlias
+  }
+
   /** Brings a new connection into the known state. */
   async begin(): Promise<void> {
     await this.#bringIntoKnownState()
     const { rows } = await this.#send(
-      'SELECT @@max_allowed_packet AS bytes, CONNECTION_ID() AS id',
+      'SELECT @@max_allowed_packet AS bytes, CONNECTION_ID() AS id, VERSION() AS version',
       BEGIN_TIMEOUT_MS,
     )
     this.#maxStatementBytes = Number(rows[0]?.['bytes']) - PACKET_MARGIN_BYTES
     this.#id = Number(rows[0]?.['id'])
+    this.#knowsRowAlias = knowsRowAlias(String(rows[0]?.['version']))
     const settings = await this.#send(LOAD_SETTINGS, BEGIN_TIMEOUT_MS)
     this.#loads = mayLoad(settings.rows)
   }
@@ -370,6 +377,13 @@ function notLoaded(): DatabaseError {
     'The server changed or skipped rows of a LOAD DATA, and they were rolled back, ' +
       'and this process sends INSERTs from now on',
   )
+}
+
+/** MySQL from 8.0.19 on does, where VALUES(column) is deprecated. MariaDB does not. */
+export function knowsRowAlias(version: string): boolean {
+  if (/mariadb/i.test(version)) return false
+  const [major = 0, minor = 0, patch = 0] = version.split(/[.-]/).map(Number)
+  return major > 8 || (major === 8 && (minor > 0 || patch >= 19))
 }
 
 export function streamOf(connection: PoolConnection): Socket | undefined {

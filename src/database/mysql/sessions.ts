@@ -34,6 +34,8 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
   readonly #connecting = new Set<Socket>()
   /** The smallest of all connections so far. */
   #maxStatementBytes = Infinity
+  /** What all connections so far know. */
+  #knowsRowAlias: boolean | undefined
   #pool: Promise<Pool> | undefined
 
   constructor(options: PoolOptions, loading: Loading = { works: true }) {
@@ -50,6 +52,10 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
 
   get maxStatementBytes(): number {
     return this.#maxStatementBytes === Infinity ? ASSUMED_STATEMENT_BYTES : this.#maxStatementBytes
+  }
+
+  get knowsRowAlias(): boolean {
+    return this.#knowsRowAlias ?? false
   }
 
   /**
@@ -141,6 +147,7 @@ export class MysqlSessions implements ServerSessions<MysqlSession> {
     try {
       await session.begin()
       this.#maxStatementBytes = Math.min(this.#maxStatementBytes, session.maxStatementBytes)
+      this.#knowsRowAlias = (this.#knowsRowAlias ?? true) && session.knowsRowAlias
       return session
     } catch (error) {
       this.end(session, error)

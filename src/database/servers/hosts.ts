@@ -53,6 +53,10 @@ export class Hosts<Session extends ServerSession> {
     return this.#current.maxStatementBytes
   }
 
+  get knowsRowAlias(): boolean {
+    return this.#current.knowsRowAlias ?? false
+  }
+
   /**
    * A session on the current server, for its caller alone until it is recycled or ended by
    * {@link end}. Tries each server once.

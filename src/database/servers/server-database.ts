@@ -49,6 +49,11 @@ export class ServerDatabase<Session extends ServerSession> implements Database, 
     return this.#product.hosts.maxStatementBytes
   }
 
+  /** Whether the server knows `VALUES … AS new`; `false` before it has been reached. */
+  get knowsRowAlias(): boolean {
+    return this.#product.hosts.knowsRowAlias
+  }
+
   query(sql: string, parameters: readonly SqlValue[] = []): Promise<QueryResult> {
     const { hosts } = this.#product
     return this.#lifetime.run(async () => {

@@ -21,6 +21,8 @@ export interface ServerSessions<Session extends ServerSession = ServerSession> {
   readonly place: string
   /** The smallest of all sessions so far. */
   readonly maxStatementBytes: number
+  /** Whether the servers of all sessions so far know `VALUES … AS new`. @default false */
+  readonly knowsRowAlias?: boolean
   /** A session for its caller alone, until it is recycled or ended. */
   acquire(): Promise<Session>
   /**
