@@ -13,6 +13,8 @@ import { sourceOf } from '../database/source.js'
 import { refusedOption, wrongType } from '../support/options.js'
 
 const ALLOWED = 'the transaction that database.transaction(async (tx) => …) gives its function'
+const OR_FUNCTION =
+  ', or for update() and add() a function (sql) => … that runs one SQL text in your transaction'
 
 export class OwnTransactions {
   readonly #own: Database | undefined
@@ -32,7 +34,7 @@ export class OwnTransactions {
    * @throws TypeError for anything but a transaction of the database; DatabaseError
    */
   check(tx: unknown): Transaction | Promise<Transaction> {
-    if (!isTransaction(tx)) throw wrongType('tx', tx, ALLOWED)
+    if (!isTransaction(tx)) throw wrongType('tx', tx, ALLOWED + OR_FUNCTION)
     const source = sourceOf(tx)
     const isKnown = !source || !this.#own || source === this.#own || this.#same.has(source)
     return isKnown ? tx : this.#compared(tx, source, this.#own)

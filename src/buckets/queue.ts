@@ -19,6 +19,7 @@ import { Calls } from './calls.js'
 import { Encoding, hashOf } from './encoding.js'
 import type { QueueSettings } from './options.js'
 import { OwnTransactions } from './own-transactions.js'
+import { type RunSql, SiteTransactions } from './site-transaction.js'
 import type { Encoded } from './statements.js'
 import { Waiting } from './waiting.js'
 
@@ -42,6 +43,7 @@ export class Queue<K, V> {
   readonly errors: ErrorCounts | undefined
   readonly #queued: Table<readonly [id: string, hash: number, key: Buffer, value: Buffer]>
   readonly #transactions: OwnTransactions
+  readonly #siteTransactions: SiteTransactions
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.insert(tx, rows))
 
   /** @param what the class, for errors. @throws TypeError, RangeError naming the option */
@@ -61,7 +63,9 @@ export class Queue<K, V> {
       logger,
       through: (opened) => CountingDatabase.of(opened, environment.clock),
     })
-    this.#transactions = new OwnTransactions(this.database.database, `${tables.what} "${id}"`)
+    const shown = `${tables.what} "${id}"`
+    this.#transactions = new OwnTransactions(this.database.database, shown)
+    this.#siteTransactions = new SiteTransactions(this.database, shown, environment)
     this.errors = isCounting(database) ? undefined : errorsOf(this.database.database)
     this.keys = new Encoding('key', keyCodec)
     this.values = new Encoding('value', valueCodec)
@@ -87,8 +91,17 @@ export class Queue<K, V> {
     return { hash: hashOf(bytes), key: bytes, value: this.values.encode(value) }
   }
 
-  /** Has `rows` inserted just before `tx` commits. @throws TypeError, RangeError; DatabaseError */
+  /**
+   * Has `rows` inserted just before `tx` commits; a function inserts them at once. @throws
+   * TypeError, RangeError; DatabaseError
+   */
   async add(rows: readonly Encoded[], tx: unknown): Promise<void> {
+    if (typeof tx === 'function') {
+      const { name: table, columns } = this.#queued
+      const values = rows.map(({ hash, key, value }) => [hash, key, value])
+      const added = { table, columns, id: this.id, rows: values }
+      return this.#siteTransactions.insert(tx as RunSql, added)
+    }
     const own = this.own(tx)
     // Mostly at once, so that the end of a transaction that does not wait for it comes after it.
     this.#waiting.add(own instanceof Promise ? await own : own, rows)

@@ -1,6 +1,7 @@
 import { BucketMetrics } from '../buckets/bucket-metrics.js'
 import { hashOf } from '../buckets/encoding.js'
 import { Queue } from '../buckets/queue.js'
+import type { RunSql } from '../buckets/site-transaction.js'
 import { type ProcessorParts, QueueProcessor } from '../buckets/queue-processor.js'
 import { bytesOf, type Encoded } from '../buckets/statements.js'
 import type { Transaction } from '../database/database.js'
@@ -11,6 +12,7 @@ import { MAP_METRICS } from './metrics.js'
 import { type CollisionFreeMapOptions, mapSettings } from './options.js'
 
 export { BucketsDifferError } from '../buckets/buckets.js'
+export type { RunSql } from '../buckets/site-transaction.js'
 export type { Change, CollisionFreeMapOptions } from './options.js'
 
 const TABLES = {
@@ -62,18 +64,19 @@ export class MapOfParts<K, V> extends QueueProcessor {
    * Queues updates, at most 100,000 a call: all, or when it rejects none. With `tx` they are part
    * of the caller's transaction, and count if and only if that commits. They are inserted just
    * before its commit, so that updates of two transactions that change the same row come in the
-   * order of the commits. The tables must be there by then: call `migrate()` at start. Without,
-   * they have a transaction of their own; if its commit fails with category 'unreachable', it is
-   * not known whether they are queued.
+   * order of the commits. The tables must be there by then: call `migrate()` at start. A `tx` that
+   * is a function runs one SQL text in a transaction of your own library; the updates are inserted
+   * by the call. Without `tx`, they have a transaction of their own; if its commit fails with
+   * category 'unreachable', it is not known whether they are queued.
    *
    * @throws RangeError, TypeError naming a wrong argument, or a key or value that is too long or
-   * cannot be encoded; DatabaseError
+   * cannot be encoded; DatabaseError, such as `DATABASE_NO_TRANSACTION`
    */
-  update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
+  update(updates: Iterable<readonly [K, V]>, tx?: Transaction | RunSql): Promise<void> {
     return this.#queue.connections.run(() => this.#update(updates, tx))
   }
 
-  async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction): Promise<void> {
+  async #update(updates: Iterable<readonly [K, V]>, tx?: Transaction | RunSql): Promise<void> {
     const rows = this.#encoded(updates)
     if (rows.length === 0) return
     if (tx !== undefined) await this.#queue.add(rows, tx)

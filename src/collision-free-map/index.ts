@@ -11,6 +11,7 @@ export {
   type Change,
   CollisionFreeMap,
   type CollisionFreeMapOptions,
+  type RunSql,
 } from './collision-free-map.js'
 export type { MetricsMeter } from '../metrics/open-telemetry.js'
 export { joinMetrics, type MetricsSource } from '../metrics/prometheus.js'

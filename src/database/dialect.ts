@@ -24,6 +24,8 @@ interface Differences {
   readonly updateByIds: (table: string, column: string) => string
   /** Hexadecimal digits of a text, as UTF-8, or of bytes. */
   readonly hex: (expression: string, of: 'text' | 'bytes') => string
+  /** Bytes in the text of a statement. `undefined`: see {@link bytesLiteral}. */
+  readonly bytesLiteral: ((bytes: Buffer) => string) | undefined
   /** A number below 2^25 made of a column of bytes, the same each time; 0 for no bytes. */
   readonly weight: (column: string) => string
   /** Join between the tables of an UPDATE of several; `undefined` where there is none. */
@@ -69,6 +71,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `AS given STRAIGHT_JOIN ${table} AS t FORCE INDEX (PRIMARY) ON t.id = given.id ` +
       `SET t.${column} = given.value`,
     hex: (expression) => `HEX(${expression})`,
+    bytesLiteral: (bytes) => `X'${bytes.toString('hex')}'`,
     weight: (column) => `CRC32(${column}) % 16777213`,
     // The first table's row is locked first.
     updateJoin: ' STRAIGHT_JOIN ',
@@ -98,6 +101,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `AS given WHERE ${table}.id = given.id`,
     hex: (expression, of) =>
       `encode(${of === 'bytes' ? expression : `convert_to(${expression}, 'UTF8')`}, 'hex')`,
+    bytesLiteral: (bytes) => `decode('${bytes.toString('hex')}', 'hex')`,
     weight: (column) =>
       `CASE WHEN LENGTH(${column}) = 0 THEN 0 ELSE ` +
       `CAST(CAST('x' || SUBSTR(MD5(${column}), 1, 6) AS BIT(24)) AS INT) END`,
@@ -124,6 +128,7 @@ const DIFFERENCES: Record<Dialect, Differences> = {
       `UPDATE ${table} SET ${column} = given.value FROM (SELECT value ->> 0 AS id, ` +
       `value ->> 1 AS value FROM json_each(?)) AS given WHERE ${table}.id = given.id`,
     hex: (expression) => `HEX(${expression})`,
+    bytesLiteral: undefined,
     weight: sqliteWeight,
     updateJoin: undefined,
     now: `SELECT CAST(ROUND(unixepoch('subsec') * 1000) AS INTEGER) AS now`,
@@ -266,6 +271,15 @@ export function skipLocked(dialect: Dialect): string {
 /** Selects the hexadecimal digits of a text, as UTF-8, or of bytes. */
 export function hex(dialect: Dialect, expression: string, of: 'text' | 'bytes'): string {
   return DIFFERENCES[dialect].hex(expression, of)
+}
+
+/**
+ * Returns the function that writes bytes into the text of a statement, whatever the settings of the
+ * session are. `undefined`: no transaction of a site can be joined. In SQLite a SAVEPOINT begins
+ * one, so a missing one would not show.
+ */
+export function bytesLiteral(dialect: Dialect): ((bytes: Buffer) => string) | undefined {
+  return DIFFERENCES[dialect].bytesLiteral
 }
 
 /** Selects a number below 2^25 made of a column of bytes; 0 for no bytes. */

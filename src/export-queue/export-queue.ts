@@ -1,6 +1,7 @@
 import { BucketMetrics } from '../buckets/bucket-metrics.js'
 import { Queue } from '../buckets/queue.js'
 import { QueueProcessor } from '../buckets/queue-processor.js'
+import type { RunSql } from '../buckets/site-transaction.js'
 import type { Transaction } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { Exporting } from './exporting.js'
@@ -8,6 +9,7 @@ import { EXPORT_METRICS } from './metrics.js'
 import { type ExportQueueOptions, exportSettings } from './options.js'
 
 export { BucketsDifferError } from '../buckets/buckets.js'
+export type { RunSql } from '../buckets/site-transaction.js'
 export type { ExportEntry, ExportQueueOptions } from './options.js'
 
 const TABLES = {
@@ -44,12 +46,13 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
   /**
    * Adds an entry in the caller's transaction. It is inserted just before the commit, so that
    * entries of two transactions that change the same row come in the order of the commits. The
-   * tables must be there by then: call `migrate()` at start.
+   * tables must be there by then: call `migrate()` at start. A `tx` that is a function runs one SQL
+   * text in a transaction of your own library; the entry is inserted by the call.
    *
    * @throws TypeError without a transaction of its database; RangeError, TypeError for a key or
-   * value that is too long or cannot be encoded; DatabaseError
+   * value that is too long or cannot be encoded; DatabaseError, such as `DATABASE_NO_TRANSACTION`
    */
-  add(key: K, value: V, tx: Transaction): Promise<void> {
+  add(key: K, value: V, tx: Transaction | RunSql): Promise<void> {
     return this.#queue.connections.run(async () =>
       this.#queue.add([this.#queue.encode(key, value)], tx),
     )

@@ -7,6 +7,11 @@
 import '../support/package-file.js'
 
 export { BucketsDifferError } from '../buckets/buckets.js'
-export { type ExportEntry, ExportQueue, type ExportQueueOptions } from './export-queue.js'
+export {
+  type ExportEntry,
+  ExportQueue,
+  type ExportQueueOptions,
+  type RunSql,
+} from './export-queue.js'
 export type { MetricsMeter } from '../metrics/open-telemetry.js'
 export { joinMetrics, type MetricsSource } from '../metrics/prometheus.js'

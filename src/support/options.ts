@@ -6,7 +6,7 @@
 const CODE = 'ERR_WIDE_CACHE_OPTION'
 
 /** A value as it is shown in a message: short, on one line. */
-function shown(value: unknown): string {
+export function shown(value: unknown): string {
   if (typeof value === 'function') return 'a function'
   if (typeof value === 'bigint') return `${value}n`
   if (value instanceof Date || (typeof value === 'object' && value !== null)) {

@@ -14,16 +14,16 @@ import { gzipSync } from 'node:zlib'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /**
- * Bytes and files: what they are now and about a tenth more, but never over 2.2 MB unpacked and 700
- * files. Packages: as many as there are now; the newest is ipaddr.js, which reads addresses.
+ * Bytes and files: what they are now and about a tenth more, but never over 2.25 MB unpacked and
+ * 700 files. Packages: as many as there are now; the newest is ipaddr.js, which reads addresses.
  */
 const LIMITS = {
   'the widget': 14_200,
   'the widget, gzipped': 4_000,
   'seen.js, gzipped': 860,
   'the tarball': 750_000,
-  'the tarball, unpacked': 2_200_000,
-  'files in the tarball': 650,
+  'the tarball, unpacked': 2_250_000,
+  'files in the tarball': 660,
   'runtime dependencies': 7,
   'optional dependencies': 1,
   'packages that an install brings, without the optional ones': 18,
