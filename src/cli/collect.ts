@@ -12,6 +12,7 @@ import { openDatabase } from '../database/open.js'
 import { refusedRights } from '../database/rights.js'
 import { hitsRows } from '../hits/engine-settings.js'
 import { GRID_NAME_START, hitsSettings } from '../hits/options.js'
+import { measureOf } from '../page-views/measures.js'
 import { ViewCollector } from '../page-views/view-recorder.js'
 import { systemClock } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
@@ -144,8 +145,10 @@ class CollectedNames {
       await this.#database.migrate(['wide-cache'])
       await this.#refuseMissingRights()
       const { name } = this.#options
+      // The measures of an object are collected together.
+      const asked = name === undefined ? [] : [name, measureOf(name).name]
       const names = (await sharedNames(this.#database)).filter(
-        (shared) => shared.kind !== DOCTOR_KIND && (name === undefined || shared.name === name),
+        (shared) => shared.kind !== DOCTOR_KIND && (!name || asked.includes(shared.name)),
       )
       if (names.length === 0 && this.#running.size === 0) {
         this.#burst.warnOnce(

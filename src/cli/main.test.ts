@@ -429,7 +429,8 @@ test('collect takes all rows of web processes that do not collect, of any width'
     [
       'collect',
       '--name',
-      name,
+      // All measures of an activity are collected together.
+      `${name}.seen`,
       '--width',
       '4',
       '--layer-seconds',
