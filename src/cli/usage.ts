@@ -21,7 +21,8 @@ npx does not forward SIGTERM. Rows of a WideCache of your own need --module, whi
 Flags of all commands:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
                               (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,
-                              else sqlite:./wide-cache.db)
+                              else sqlite:./wide-cache.db). A URL with a password belongs
+                              in the variable: npx shows flags to all users of the machine
   --log <text|json>           lines on stderr for people, or an object a line (default: text)
   -h, --help, --version
 
