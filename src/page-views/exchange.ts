@@ -12,42 +12,82 @@ const DISPOSITION = /^content-disposition:\s*(.*)$/im
 /** Judges responses that have been sent, and remembers which targets lead to no page. */
 export class Exchanges {
   readonly #noPages = new NoPages()
-  readonly #bots: Bots
+  readonly #sent: Sent
 
   constructor(bots: Bots) {
-    this.#bots = bots
+    this.#sent = new Sent(bots, this.#noPages)
   }
 
   verdictOf(req: Request, res: Response): Verdict {
-    const { method, headers } = req
-    const { statusCode: status } = res
-    const target = targetOf(req)
-    const { type, disposition } = contentOf(res)
-    const verdict = verdictOf({
-      method,
-      headers,
-      status,
-      type,
-      disposition,
-      isNoPage: () => this.#noPages.has(target),
-      isBot: () => this.#bots.isBot(req),
-    })
-    if (status < 300 && type !== undefined && asksForHtml(headers)) {
-      this.#noPages.note(target, verdict === 'type')
-    }
+    const sent = this.#sent.as(req, res)
+    const verdict = verdictOf(sent)
+    if (verdict === 'type') {
+      if (sent.status < 300 && sent.type !== undefined && asksForHtml(req.headers)) {
+        this.#noPages.add(targetOf(req))
+      }
+    } else if (verdict === 'page' && !this.#noPages.isEmpty) this.#noPages.delete(targetOf(req))
     return verdict
   }
 }
 
-type Content = Pick<Exchange, 'type' | 'disposition'>
+/**
+ * A request and its response as the rule reads them. One object serves all, and reads what it is
+ * asked for only: the request path pays for each object, and for each header.
+ */
+class Sent implements Exchange {
+  readonly #bots: Bots
+  readonly #noPages: NoPages
+  #req!: Request
+  #res!: Response
 
-function contentOf(res: Response): Content {
-  const type = textOf(res.getHeader('content-type'))
-  if (type !== undefined) return { type, disposition: textOf(res.getHeader('content-disposition')) }
-  // Headers are not kept where writeHead() was given all at once. Then only the head as it was sent
-  // tells.
-  const head = '_header' in res && typeof res._header === 'string' ? res._header : ''
-  return { type: TYPE.exec(head)?.[1], disposition: DISPOSITION.exec(head)?.[1] }
+  constructor(bots: Bots, noPages: NoPages) {
+    this.#bots = bots
+    this.#noPages = noPages
+  }
+
+  as(req: Request, res: Response): this {
+    this.#req = req
+    this.#res = res
+    return this
+  }
+
+  get method(): string {
+    return this.#req.method
+  }
+
+  get headers(): Request['headers'] {
+    return this.#req.headers
+  }
+
+  get status(): number {
+    return this.#res.statusCode
+  }
+
+  get type(): string | undefined {
+    return textOf(this.#res.getHeader('content-type')) ?? TYPE.exec(this.#head)?.[1]
+  }
+
+  get disposition(): string | undefined {
+    return textOf(this.#res.getHeader('content-disposition')) ?? DISPOSITION.exec(this.#head)?.[1]
+  }
+
+  /**
+   * Headers are not kept where writeHead() was given all at once. Then only the head as it was sent
+   * tells.
+   */
+  get #head(): string {
+    const res = this.#res
+    if (res.getHeader('content-type') !== undefined) return ''
+    return '_header' in res && typeof res._header === 'string' ? res._header : ''
+  }
+
+  isNoPage(): boolean {
+    return this.#noPages.has(targetOf(this.#req))
+  }
+
+  isBot(): boolean {
+    return this.#bots.isBot(this.#req)
+  }
 }
 
 function textOf(value: unknown): string | undefined {

@@ -10,21 +10,21 @@ test('the last answer of a target tells, and an extension that is never a page',
     ),
     [true, true, true, false, false, false],
   )
-  noPages.note('/menu', true)
+  noPages.add('/menu')
   assert(noPages.has('/menu'))
   assert(!noPages.has('/menu?page=2'))
-  noPages.note('/menu', false)
+  noPages.delete('/menu')
   assert(!noPages.has('/menu'))
 })
 
 test('strangers who ask for ever more targets fill no memory, and the newest are known', () => {
   const noPages = new NoPages()
   const targets = Array.from({ length: 10_000 }, (_, i) => `/${'x'.repeat(i % 900)}${i}`)
-  for (const target of targets) noPages.note(target, true)
+  for (const target of targets) noPages.add(target)
   const known = targets.filter((target) => noPages.has(target))
   assert(known.length > 50 && known.length < 1_000, `${known.length} targets`)
   assert.deepEqual(known, targets.slice(-known.length))
   const long = `/${'x'.repeat(5_000)}`
-  noPages.note(long, true)
+  noPages.add(long)
   assert(!noPages.has(long))
 })

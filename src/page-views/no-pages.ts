@@ -32,13 +32,17 @@ export class NoPages {
     return EXTENSION.test(pathOf(target)) || this.#targets.has(target)
   }
 
-  /** Notes what a target has led to. */
-  note(target: string, isNoPage: boolean): void {
-    if (isNoPage) this.#add(target)
-    else if (this.#targets.size > 0 && this.#targets.delete(target)) this.#bytes -= sizeOf(target)
+  get isEmpty(): boolean {
+    return this.#targets.size === 0
   }
 
-  #add(target: string): void {
+  /** Forgets a target, which has led to a page. */
+  delete(target: string): void {
+    if (this.#targets.delete(target)) this.#bytes -= sizeOf(target)
+  }
+
+  /** Notes that a target has led to no page. */
+  add(target: string): void {
     if (target.length > MAX_TARGET || this.#targets.has(target) || EXTENSION.test(pathOf(target))) {
       return
     }

@@ -31,9 +31,9 @@ export interface Exchange {
   /** `Content-Disposition` of the response. */
   readonly disposition: string | undefined
   /** Whether the target is known to lead to something other than a page. Asked for a 304 only. */
-  readonly isNoPage: () => boolean
+  isNoPage(): boolean
   /** Whether the user agent is a bot's. Asked only if it makes a difference. */
-  readonly isBot: () => boolean
+  isBot(): boolean
 }
 
 /**
@@ -62,13 +62,16 @@ const ACCEPTS_HTML = /\btext\/html\b/i
 const ATTACHMENT = /^\s*attachment\s*(?:;|$)/i
 
 /** Tells whether the response is a page to look at, or 304 for one that the browser had. */
-function isHtml({ headers, status, type, disposition, isNoPage }: Exchange): boolean {
+function isHtml(exchange: Exchange): boolean {
+  const { type } = exchange
   if (type !== undefined) {
-    return HTML.test(type) && !(disposition !== undefined && ATTACHMENT.test(disposition))
+    if (!HTML.test(type)) return false
+    const { disposition } = exchange
+    return disposition === undefined || !ATTACHMENT.test(disposition)
   }
   // Express removes the type from a 304, so what the browser asked for must tell. It asks the same
   // for a picture that is opened in a tab.
-  return status === 304 && asksForHtml(headers) && !isNoPage()
+  return exchange.status === 304 && asksForHtml(exchange.headers) && !exchange.isNoPage()
 }
 
 /** Tells whether a request names HTML among what it accepts. Each navigation of a browser does. */
@@ -102,7 +105,8 @@ function navigates(headers: RuleHeaders): boolean {
  * one, for a frame in it, or for what a script reads. Browsers say what they fetch on HTTPS and
  * localhost only. Elsewhere the request must ask for HTML by name; bots often do not.
  */
-function isWhole({ headers, isBot }: Exchange): boolean {
+function isWhole(exchange: Exchange): boolean {
+  const { headers } = exchange
   const { 'sec-fetch-dest': dest, 'sec-fetch-mode': mode } = headers
   const isFrame = headers['turbo-frame'] !== undefined
   if (dest === 'document') return !isFrame
@@ -115,7 +119,7 @@ function isWhole({ headers, isBot }: Exchange): boolean {
   if (dest === 'empty') return mode === 'navigate' && asksForHtml(headers)
   const requestedWith = headers['x-requested-with']
   if (typeof requestedWith === 'string' && requestedWith.toLowerCase() === SCRIPT) return false
-  return asksForHtml(headers) || isBot()
+  return asksForHtml(headers) || exchange.isBot()
 }
 
 /**
@@ -126,8 +130,10 @@ const IN_ADVANCE = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz', 'x-sec-purpo
 const ADVANCE = /\b(?:prefetch|prerender|preview)\b/i
 
 function isInAdvance(headers: RuleHeaders): boolean {
-  return IN_ADVANCE.some((name) => {
+  // A loop: each request comes here, and `some()` would cost it a function.
+  for (const name of IN_ADVANCE) {
     const purpose = headers[name]
-    return typeof purpose === 'string' && ADVANCE.test(purpose)
-  })
+    if (typeof purpose === 'string' && ADVANCE.test(purpose)) return true
+  }
+  return false
 }

@@ -54,7 +54,15 @@ const TRAFFIC: readonly (readonly [
   ],
   [60, 'reloads them', (draw) => reloaded(file(draw, ['css', 'svg', 'js']), 'type', 'type')],
   [20, 'opens a picture in a tab', (draw) => reloaded(inTab(draw, 'image/png'), 'type', 'type')],
-  [10, 'opens a PDF in a tab', (draw) => reloaded(inTab(draw, 'application/pdf'), 'type', 'type')],
+  [
+    10,
+    'opens a PDF in a tab, which loads the rest of it',
+    (draw) => {
+      const pdf = inTab(draw, 'application/pdf')
+      const [first, again] = reloaded(pdf, 'type', 'type')
+      return [first, ['content', { ...pdf, status: 206 }], again]
+    },
+  ],
   [
     10,
     'saves a page',
@@ -189,9 +197,8 @@ function verdictsOn(connections: readonly (readonly (readonly [Verdict, Line])[]
       isNoPage: () => noPages.has(target),
       isBot: () => bots.isBot({ headers } as Parameters<Bots['isBot']>[0]),
     })
-    if (status < 300 && type !== undefined && asksForHtml(headers)) {
-      noPages.note(target, verdict === 'type')
-    }
+    if (verdict === 'page') noPages.delete(target)
+    else if (verdict === 'type' && status < 300 && asksForHtml(headers)) noPages.add(target)
     return verdict
   })
 }
