@@ -5,6 +5,10 @@
 import { type Cache, CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 
 const ZERO = Buffer.from('0')
+/** Has one digit more than {@link ZERO}. */
+const LONGER = 10
+/** Lifetime of a counter that is only tried. */
+const TRY_SECONDS = 60
 
 export class CacheCounters {
   readonly #cache: Cache
@@ -18,9 +22,9 @@ export class CacheCounters {
   }
 
   /** Puts a counter that stands at 0 into the cache. Returns its token. @throws CacheError */
-  async create(): Promise<Buffer> {
+  async create(ttlSeconds = MAX_TTL_SECONDS): Promise<Buffer> {
     const token = this.#newId()
-    if (await this.#cache.add(this.#key(token), ZERO, MAX_TTL_SECONDS)) return token
+    if (await this.#cache.add(this.#key(token), ZERO, ttlSeconds)) return token
     throw new CacheError(
       'CACHE_REFUSED',
       'wide-cache: the cache does not store the counter of a new generation: give it more memory',
@@ -33,6 +37,15 @@ export class CacheCounters {
    */
   async has(token: Buffer): Promise<boolean> {
     return (await this.raise(token, 0)) !== undefined
+  }
+
+  /**
+   * Tells whether the cache still has the counter, and stores a number that gets longer. A full
+   * memory may refuse that alone. @throws CacheError
+   */
+  async keeps(token: Buffer): Promise<boolean> {
+    if (!(await this.has(token))) return false
+    return (await this.raise(await this.create(TRY_SECONDS), LONGER)) !== undefined
   }
 
   /**

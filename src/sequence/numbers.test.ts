@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { CacheError } from '../cache/cache.js'
+import { CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import { DatabaseError } from '../database/database.js'
 import { sleep } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
@@ -42,10 +42,14 @@ function bench(options: Options = {}) {
     silent: undefined as Error | undefined,
     /** It reads values, and increments none. */
     refuses: undefined as Error | undefined,
+    /** It refuses to make a number longer, and adds to others. */
+    refusesLonger: undefined as Error | undefined,
   }
   const log = keptLog()
   const reads: number[] = []
   const raised: number[] = []
+  /** Counters that are only tried. */
+  const tried = new Set<string>()
   let last = 0
   const opened: [number, boolean][] = []
   let newest: Generation = {
@@ -81,13 +85,18 @@ function bench(options: Options = {}) {
     cache:
       options.token || options.cached
         ? ({
-            increment: async (_: string, by: number) => {
+            increment: async (key: string, by: number) => {
               const failure = world.silent ?? world.refuses
               if (failure) throw failure
+              const was = tried.has(key) ? 0 : last
+              const isLonger = String(was + by).length > String(was).length
+              if (isLonger && world.refusesLonger) throw world.refusesLonger
+              if (tried.has(key)) return by
               return world.loses || (by === 0 && world.forgets) ? undefined : (last += by)
             },
-            add: async () => {
+            add: async (key: string, _: Buffer, ttlSeconds: number) => {
               if (world.storesNothing) throw world.storesNothing
+              if (ttlSeconds < MAX_TTL_SECONDS) tried.add(key)
               return true
             },
             get: async () => {
@@ -453,6 +462,34 @@ test('a cache that reads but increments nothing is left for SQL, until it increm
   assert.deepEqual(opened, [[0, false]], 'its counters are kept, and count nothing')
   world.refuses = undefined
   for (let n = 12; n <= 16; n++) await on(n)
+  assert.deepEqual(opened, [
+    [0, false],
+    [1, true],
+  ])
+  numbers.close()
+})
+
+test('a cache that makes no number longer is left for SQL, until it does', async () => {
+  const { numbers, world, opened, clock, log } = bench({ token: TOKEN })
+  for (let n = 1; n <= 9; n++) assert.equal(await numbers.next(), n)
+  world.refusesLonger = new CacheError('CACHE_REFUSED', 'increment refused')
+  const number = numbers.next()
+  await clock.advance(4_900)
+  assert.deepEqual(opened, [])
+  await clock.advance(300)
+  assert.deepEqual(opened, [[0, false]])
+  await clock.advance(1_000)
+  assert.equal(await number, 10)
+  assert.match(log.lines.join(), /come from SQL alone until the cache is back: increment refused/)
+  const on = async (): Promise<void> => {
+    const next = numbers.next()
+    await clock.advance(3_000)
+    await next
+  }
+  for (let n = 0; n < 10; n++) await on()
+  assert.deepEqual(opened, [[0, false]], 'its counters are kept, and would stop at 9')
+  world.refusesLonger = undefined
+  for (let n = 0; n < 5; n++) await on()
   assert.deepEqual(opened, [
     [0, false],
     [1, true],

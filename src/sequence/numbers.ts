@@ -79,8 +79,10 @@ export class Numbers {
   #closed = false
   /** Request to SQL that is under way in the background, one at a time. Never rejects. */
   #tending: Promise<void> | undefined
-  /** Time since which the cache has not answered. */
+  /** Time since which the cache has given no numbers. */
   #silentSince: number | undefined
+  /** Whether the last request to the cache has failed. */
+  #unanswered = false
 
   constructor(parts: Parts) {
     const { name, block, cache, record, environment } = parts
@@ -113,6 +115,7 @@ export class Numbers {
   async #run(): Promise<void> {
     this.#running = true
     this.#silentSince = undefined
+    this.#unanswered = false
     // All who call in this turn share the first operation.
     await Promise.resolve()
     while (!this.#closed && (this.#held || this.#callers.waiting())) {
@@ -160,14 +163,15 @@ export class Numbers {
     try {
       // What was lost on the way may have been carried out: before more is sent, the cache must
       // answer.
-      if (this.#silentSince !== undefined) {
+      if (this.#unanswered) {
         if (!(await counters.has(token))) await this.#lost(belief, counters)
-        this.#silentSince = undefined
+        this.#unanswered = false
         return
       }
       const batch = this.#callers.batch()
       const to = await counters.raise(token, batch.length)
       if (to === undefined) return await this.#lost(belief, counters)
+      this.#silentSince = undefined
       this.#held = { belief, batch, from: to - batch.length, to }
     } catch (error) {
       if (error instanceof CacheError && passing(error)) return this.#silent(belief, error)
@@ -196,9 +200,11 @@ export class Numbers {
   async #silent(belief: Belief, error: CacheError): Promise<void> {
     const now = this.#elapsed()
     this.#silentSince ??= now
+    this.#unanswered = true
     if (now - this.#silentSince < SILENCE_MS) throw error
     await this.#newest.open(belief, null)
     this.#silentSince = undefined
+    this.#unanswered = false
     const { logger, name } = this.#parts
     logger.warn(
       'cache',

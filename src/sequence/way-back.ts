@@ -49,7 +49,7 @@ export class WayBack {
       this.#plan(belief, PROBE_MS, await this.#counters.create())
       return false
     }
-    if (!(await this.#counters.has(probe))) return false
+    if (!(await this.#counters.keeps(probe))) return false
     await this.#newest.open(belief, probe)
     return true
   }

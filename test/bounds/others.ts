@@ -13,6 +13,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'activity/visit.ts',
     'hits/hit.ts',
     'page-views/measures.ts',
+    'sequence/cache-counters.ts LONGER',
     'wide-cache/frame.ts MEASURE_AT',
     'wide-cache/frame.ts CHECKSUM_AT',
     'cli/doctor/redis.ts LEAST_MAJOR',
