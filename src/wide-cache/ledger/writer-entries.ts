@@ -136,7 +136,7 @@ async function ofWriters(
   { table, columns, order }: Readonly<Record<'table' | 'columns' | 'order', string>>,
 ): Promise<SqlRow[]> {
   const found: SqlRow[] = []
-  for (const list of listsOf(writers)) {
+  for (const list of listsOf(writers, tx)) {
     const ids = list.map((writer) => Buffer.from(writer, 'hex'))
     const { rows } = await tx.query(
       `SELECT ${columns} FROM ${table} ` +
@@ -209,7 +209,7 @@ async function removeRanges(
   writer: Buffer,
   firsts: readonly number[],
 ): Promise<void> {
-  for (const some of listsOf(firsts)) {
+  for (const some of listsOf(firsts, tx)) {
     await tx.query(
       'DELETE FROM wide_cache_ranges ' +
         `WHERE name = ? AND writer = ? AND first_sequence IN (${placeholders(some.length)})`,
