@@ -35,8 +35,7 @@ import { Panel } from './panel.js'
  * @typedef {object} Figures
  * @property {Span} span
  * @property {Dated<Sums>} sums
- * @property {readonly Period[] | null} before
- * @property {string | null} noDataBefore
+ * @property {readonly Sums[] | null} before
  * @property {readonly Sums[] | null} days
  * @property {readonly import('./lists.js').Top[]} lists
  */
@@ -69,11 +68,12 @@ function barsOf({ by }, periods, before, asOf) {
 /**
  * `, +12 % against …`: of the periods that are over and known, in both.
  *
- * @param {{ span: Span, before: readonly Period[] | null, noDataBefore: string | null }} answer
+ * @param {Span} span
  * @param {readonly Period[]} periods
+ * @param {readonly Period[] | null} before
  * @param {number} asOf
  */
-function compared({ span: { by, from, to, beforeMs }, before, noDataBefore }, periods, asOf) {
+function compared({ by, from, to, beforeMs }, periods, before, asOf) {
   let [now, then] = [0, 0]
   periods.forEach(({ start, pageViews }, at) => {
     const earlier = before?.[at]?.pageViews ?? null
@@ -82,13 +82,10 @@ function compared({ span: { by, from, to, beforeMs }, before, noDataBefore }, pe
     now += pageViews
     then += earlier
   })
-  const first = Date.parse(noDataBefore ?? '')
-  const young = first ? ` (no data before ${dayRange(first, first + LENGTH_MS.day)})` : ''
-  if (then === 0) return young
-  const until = asOf >= to ? '' : ` up to the same ${by}`
-  const begin = Math.max(from - beforeMs, (first || 0) + LENGTH_MS.day)
-  const days = dayRange(begin, to - beforeMs)
-  return `, ${change(now, then)} against ${days}${until}${young}`
+  if (then === 0) return ''
+  const isOver = asOf >= to
+  const days = dayRange(from - beforeMs, to - beforeMs)
+  return `, ${change(now, then)} against ${days}${isOver ? '' : ` up to the same ${by}`}`
 }
 
 /** @param {readonly Period[]} periods */
@@ -105,14 +102,13 @@ export function historyPanel() {
   const panel = new Panel('history')
 
   /** @param {Figures} answer */
-  function show(answer) {
-    const { span, sums, before, days } = answer
+  function show({ span, sums, before, days }) {
     byId('history-title').textContent = dayRange(span.from, span.to)
     if (!sums) return panel.missing()
     const asOf = Date.parse(sums.asOf)
     drawn.update(barsOf(span, sums.figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
     const views = counted(total(sums.figures), 'page view')
-    const difference = compared(answer, sums.figures, asOf)
+    const difference = compared(span, sums.figures, before, asOf)
     sum.textContent = `${views}${difference}. ${visitors(sums.figures, days)}`
     note.textContent =
       span.by === 'hour'
@@ -135,6 +131,18 @@ function visitors(periods, days) {
   if (of.length === 1) return `${counted(of[0]?.visitors ?? 0, 'visitor')}.`
   const most = Math.max(0, ...of.map((day) => day.visitors))
   return days || periods.length > 0 ? `At most ${counted(most, 'visitor')} on one day.` : ''
+}
+
+/**
+ * The address of a page of the site, or `undefined`. A value is any text, and browsers leave tabs
+ * and line breaks out of an address: then `/\t/` is the start of another site's.
+ *
+ * @param {string} value
+ */
+function pageAddress(value) {
+  if (!value.startsWith('/') || !URL.canParse(value, location.origin)) return undefined
+  const { origin, href } = new URL(value, location.origin)
+  return origin === location.origin ? href : undefined
 }
 
 export function itemPanel() {
@@ -171,9 +179,8 @@ export function itemPanel() {
     section.scrollIntoView({ block: 'nearest' })
   }
 
-  /** @param {Omit<Figures, 'sums' | 'days' | 'lists'> & { sums: Dated<Period> }} answer */
-  function show(answer) {
-    const { span, sums, before } = answer
+  /** @param {{ span: Span, sums: Dated<Period>, before: readonly Period[] | null }} answer */
+  function show({ span, sums, before }) {
     const { dimension, value = '' } = item()
     if (!sums) return panel?.missing()
     const asOf = Date.parse(sums.asOf)
@@ -181,17 +188,14 @@ export function itemPanel() {
     const missing = sums.figures.filter(({ pageViews }) => pageViews === null).length
     const least = missing > 0 ? 'At least ' : ''
     const views = counted(total(sums.figures), 'view')
-    sum.textContent = `${least}${views}${compared(answer, sums.figures, asOf)}.`
+    sum.textContent = `${least}${views}${compared(span, sums.figures, before, asOf)}.`
     unknown.hidden = missing === 0
     unknown.textContent =
       `Not known for ${number(missing)} of ${counted(sums.figures.length, span.by)}: there the ` +
       'value is among all others, or is not kept any more.'
     links.replaceChildren(...download(item(), 'This value'))
-    const page = html('a', { href: value }, 'Open the page')
-    // Browsers leave tabs out of an address, so `/\t/` can begin that of another site.
-    if (dimension === 'page' && value[0] === '/' && page.origin === location.origin) {
-      links.prepend(page)
-    }
+    const page = dimension === 'page' ? pageAddress(value) : undefined
+    if (page) links.prepend(html('a', { href: page }, 'Open the page'))
     panel?.show([sum, drawn.element, unknown, note, links], sums)
   }
 
