@@ -28,7 +28,7 @@ test('what is not given has its default, also where it is given as undefined', (
     width: 15,
     layerSeconds: 3,
     drainAfterLayers: 2,
-    flushMs: 50,
+    flushMs: 500,
     collect: '*/3 * * * * *',
     staysToCollect: false,
     cellTtlSeconds: 3600,
