@@ -34,7 +34,7 @@ import { removeOld } from '../scripts/typescript/compiled.js'
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
 const FILE_TIMEOUT_MS = 1_200_000
 const FILE_TIMEOUT_OF_ALL_MS = 3_600_000
-const FILES_AT_ONCE = 8
+const FILES_AT_ONCE = 6
 const SLOWEST_SHOWN = 20
 
 /**
