@@ -96,7 +96,8 @@ export function engineParts<Row>(
     logger: settings.logger,
     through: (database) => CountingDatabase.of(database, clock),
     async enter(raw) {
-      for (const own of made) await checkKind(raw, own.settings)
+      // Of all measures: a conflict shows at the start, not with the first row of one.
+      for (const own of all) await checkKind(raw, own)
     },
   })
   const database = new PreparedDatabase(reading, [], environment, enter)

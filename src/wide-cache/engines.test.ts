@@ -78,7 +78,7 @@ test('the rows of all measures go through one grid, and one drain brings them', 
 test('no frame of a measure is placed before SQL knows its name', async () => {
   const { database, open, all } = site()
   const [one, other] = [open(), open()]
-  await one.recorder.migrate()
+  for (const { recorder } of [one, other]) await recorder.migrate()
   assert.deepEqual(await all('wide_cache_names', 'name'), [['site']], 'of what has no rows, none')
   // Another process uses the name for rows of another kind.
   await database.query(
@@ -86,13 +86,15 @@ test('no frame of a measure is placed before SQL knows its name', async () => {
       'vanished_seconds, keep_seconds, history_days, repeat_seconds) ' +
       "VALUES ('site.seen', 'site.seen', 'clicks', 60, 60, 60, 0, 0, 0)",
   )
+  const late = open()
+  await assert.rejects(late.recorder.ledger(), /"site.seen" is for rows of kind "clicks"/)
   one.engines.of(1)!.writer.append('a row')
   await assert.rejects(one.recorder.flush(), /"site.seen" is for rows of kind "clicks"/)
   assert.equal((await other.recorder.drain({ all: true })).frames, 0)
   await database.query("DELETE FROM wide_cache_names WHERE name = 'site.seen'")
   await one.recorder.flush()
   assert.equal((await other.recorder.drain({ all: true })).committed, 1)
-  for (const { recorder } of [one, other]) await recorder.close()
+  for (const { recorder } of [one, other, late]) await recorder.close()
   await database.close()
 })
 

@@ -92,11 +92,6 @@ export class Engines<Row> {
     return this.#parts.turns.drain(options)
   }
 
-  /** Takes no more rows of measures that have none yet. */
-  end(): void {
-    this.#ended = true
-  }
-
   /**
    * Stops collecting, brings all rows to SQL within `closeTimeoutMs`, waits for what is under way,
    * and closes the connections. The connections must take no more work by then. Returns what became
@@ -105,7 +100,7 @@ export class Engines<Row> {
   async close(): Promise<CloseReport> {
     const { settings, connections, clock, writeProof } = this.#parts
     const limit = timeLimit(clock, settings.closeTimeoutMs)
-    this.end()
+    this.#ended = true
     this.#letEnd?.()
     this.#collector?.stop()
     writeProof.stop()
@@ -151,7 +146,7 @@ export class Engines<Row> {
     const engine = new Engine(this.#parts, this.#settings[measure]!, measure)
     this.#engines.set(measure, engine)
     this.#made.push(engine)
-    for (const database of [this.#parts.reading, this.#parts.database]) database.prepareAgain()
+    this.#parts.database.prepareAgain()
     return engine
   }
 

@@ -21,7 +21,10 @@ async function site(open = async () => sqlite(':memory:')) {
   await inner.migrate(['wide-cache'])
   const name = `proof-${process.pid}-${Math.floor(performance.now() * 1_000)}`
   const seconds = { cellTtlSeconds: 75, directSeconds: 75, vanishedSeconds: 75 }
-  await enterName(inner, { name, kind: 'rows', ...seconds, nameSettings: {} })
+  const own = { kind: 'rows', ...seconds, nameSettings: {} }
+  await enterName(inner, { ...own, name })
+  // Another measure, of the same grid.
+  await enterName(inner, { ...own, name: `${name}.seen` }, name)
   const clock = new ManualClock(NOW)
   const world = { takesWrites: true, stepMs: 0 }
   const database = new FaultyDatabase(inner, () => (world.takesWrites ? 'none' : 'not begun'))
@@ -53,10 +56,12 @@ async function site(open = async () => sqlite(':memory:')) {
     },
     /** For how many seconds before now nothing is proven; `undefined`: nothing ever was. */
     unproven: async () => {
-      const { rows } = await inner.query('SELECT direct_to FROM wide_cache_names WHERE name = ?', [
-        name,
-      ])
-      const directTo = Number(rows[0]!['direct_to'])
+      const { rows } = await inner.query(
+        'SELECT direct_to FROM wide_cache_names WHERE grid_name = ?',
+        [name],
+      )
+      const [directTo = 0, ofOther] = rows.map((row) => Number(row['direct_to']))
+      assert.equal(directTo, ofOther, 'of all measures')
       return directTo === 0 ? undefined : (clock.now() + world.stepMs - directTo) / SECOND
     },
   }

@@ -77,9 +77,8 @@ export interface WriterFigures {
 }
 
 /**
- * Rows with which a frame closes before `flushMs`, and its least age by then: a frame costs as much
- * as some hundred rows, so on a busy site it holds many, and elsewhere few are lost with a process
- * that is killed.
+ * Rows with which a frame closes before `flushMs`, and its least age by then. A frame costs a round
+ * trip whatever it holds, so on a busy site it gathers many; elsewhere a killed process loses few.
  */
 export const ENOUGH_ROWS = 16
 export const ENOUGH_MS = 50
