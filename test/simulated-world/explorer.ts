@@ -16,6 +16,8 @@ import { type Cache } from '../../src/cache/cache.js'
 import { memory } from '../../src/cache/memory.js'
 import type { Database, SqlRow, SqlValue } from '../../src/database/database.js'
 import type { Environment } from '../../src/support/environment.js'
+import { SEED } from '../commit-seed.js'
+import { fewOrMany } from '../scale.js'
 import { runCronOnVirtualTime, wallRead } from './cron.js'
 import {
   type Asked,
@@ -87,6 +89,9 @@ const asking = new AsyncLocalStorage<string>()
 /** No law comes near it: more means that an actor goes round and round. */
 const MAX_STEPS = 5_000
 
+/** One in so many places has a second preemption; which ones, the commit draws. */
+const SECOND_IN = fewOrMany(3, 1)
+
 /**
  * Runs `law` once for each order within the bounds, and returns their number.
  *
@@ -146,6 +151,8 @@ export class Orders {
   readonly #touched: Touched
   readonly #earlyTimersMs: number
   #preemptions: number
+  /** Where an actor was stopped last; 0: nowhere yet. */
+  #preemptedAt = 0
   #failures: number
   #isExploring = false
   /** Number of choices so far. */
@@ -281,7 +288,10 @@ export class Orders {
       const choices = this.#choices()
       const chosen = this.#isExploring ? this.#choose(choices) : choices[0]
       if (!chosen) throw new Error('all actors wait, and nothing can come')
-      if (chosen.cost === 'preemption') this.#preemptions--
+      if (chosen.cost === 'preemption') {
+        this.#preemptions--
+        this.#preemptedAt = this.#depth
+      }
       if (chosen.cost === 'failure') this.#failures--
       if (this.#isExploring) this.trace.push(chosen.label)
       await chosen.take()
@@ -307,7 +317,7 @@ export class Orders {
     const going = own.length > 0 ? own.slice(0, 1) : others
     const choices = going.map((request) => this.#answer(request, 'free'))
     const [first] = going
-    const mayPreempt = this.#isExploring && this.#preemptions > 0
+    const mayPreempt = this.#mayPreempt
     if (mayPreempt) {
       for (const request of own.slice(1)) choices.push(this.#answer(request, 'preemption'))
       if (own[0] && this.#touched.isShared(own[0])) {
@@ -332,6 +342,12 @@ export class Orders {
       if (going.some(comesBefore)) choices.push(this.#end(timer, 'preemption'))
     }
     return choices
+  }
+
+  get #mayPreempt(): boolean {
+    if (!this.#isExploring || this.#preemptions === 0) return false
+    const isDrawn = (this.#depth + this.#preemptedAt + SEED) % SECOND_IN === 0
+    return this.#preemptedAt === 0 || isDrawn
   }
 
   /** Requests and held answers that can come. One that was just held waits for another one. */
