@@ -16,8 +16,9 @@ export const CATEGORIES: Categories<string> = {
   lock: ['40001', '40P01', '55P03'],
   // connection failures, canceled, shutdowns, starting up, idle too long, transaction too long
   unreachable: ['08', '57014', '57P01', '57P02', '57P03', '57P05', '25P03', '25P04'],
-  // no disk, memory or connections; read-only; I/O errors
-  capacity: ['53', '25006', '58030'],
+  // no disk, memory or connections; read-only; I/O errors; trouble within the server, which is all
+  // that a full disk says at the start of a connection
+  capacity: ['53', '25006', '58030', 'XX000'],
   // values, constraints, limits of a row or an index, CHECK OPTION, refused by a trigger; a type
   // that the column does not take, because a placeholder has the type of its value
   data: ['22', '23', '42804', '44', '54', 'P0001'],
