@@ -159,10 +159,11 @@ for (const [name, express] of expresses) {
       for (const path of ['/operation.json', `/item.json?${of}`, '/top.json?dimension=page']) {
         await get(path).expect(403)
       }
-      await get('/top.csv?dimension=page').expect(403)
-      for (const path of [`/history.json?${of}`, `/history.csv?${of}`]) await get(path).expect(400)
+      for (const path of ['/top.csv?dimension=page', '/history.json?by=hour', '/history.csv']) {
+        await get(path).expect(403)
+      }
       await get('/figures.json?dimension=page').expect(400)
-      await get('/history.csv').expect(200)
+      await get('/figures.json?from=2026-11-01T01:00:00Z&to=2026-11-02').expect(400)
       for (const query of ['', '?range=30d']) await get(`/shown.csv${query}`).expect(200)
       for (const part of ['dimension=page', 'dimension=page&value=x', 'hits=threads']) {
         for (const type of ['csv', 'json']) await get(`/shown.${type}?${part}`).expect(400)

@@ -44,7 +44,12 @@ const OPERATION = ['/operation.json']
 const HIDDEN: Readonly<Record<Sees, readonly string[]>> = {
   allowed: [],
   figures: OPERATION,
-  totals: [...OPERATION, '/item.json', '/top.json', '/top.csv'],
+  // Strangers get the days that the page offers, and no long list of hours.
+  totals: [
+    ...OPERATION,
+    '/item.json',
+    ...['history', 'top'].flatMap((file) => [`/${file}.json`, `/${file}.csv`]),
+  ],
 }
 
 /**

@@ -5,9 +5,9 @@ import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { memory } from '../cache/memory.js'
 import { systemEnvironment } from '../support/environment.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
-import { CachedRead } from './cached-read.js'
+import { CachedRead, placeOf } from './cached-read.js'
 
-const FIGURES = 'read:name:test:figures'
+const FIGURES = placeOf('name', 'test')
 const LEASE = 'read:name:test:lease'
 const TTL_SECONDS = 10
 
@@ -37,7 +37,7 @@ function bench() {
     newProcess,
     /** Another process shares figures that it has read so many milliseconds ago. */
     others: (figures: number, agoMs = 0) => {
-      const reading = { figures, readAt: clock.now() - agoMs }
+      const reading = { key: 'read:name:test', figures, readAt: clock.now() - agoMs }
       return cache.set(FIGURES, Buffer.from(JSON.stringify(reading)), 100)
     },
   }

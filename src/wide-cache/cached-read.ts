@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Cache } from '../cache/cache.js'
 import { sleep, timeLimit } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
@@ -21,6 +22,13 @@ const COLD_WAITS = 40
  */
 const OLDER_FOR = 3
 
+/**
+ * Places of a name in the cache for figures, and the longest that are put there: strangers who
+ * choose what a shared dashboard is asked fill 16 MiB at most.
+ */
+const PLACES = 1_024
+const MAX_SHARED_BYTES = 16 * 1024
+
 /** Longest wait of callers for a database that does not answer, if there are older figures. */
 const PATIENCE_MS = 1_000
 
@@ -29,6 +37,11 @@ export interface Reading<Figures> {
   readonly figures: Figures
   /** Milliseconds since the Unix epoch, by the database's clock. */
   readonly readAt: number
+}
+
+/** What stands in the cache. Without figures: they are too long, so each process reads them. */
+interface Shared<Figures> extends Partial<Reading<Figures>> {
+  readonly key: string
 }
 
 /** A reading that this process remembers. Times are by `clock.elapsed()`. */
@@ -61,9 +74,11 @@ export class CachedRead<Figures> {
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #key: string
+  readonly #place: string
   readonly #ttlSeconds: number
   readonly #query: () => Promise<Reading<Figures>>
   #memo: Memo<Figures> | undefined
+  #bytes = 0
   #answer: Promise<Figures> | undefined
   /** Reason why there are no figures at all, and the moment until which callers get it. */
   #failure: { readonly error: unknown; readonly until: number } | undefined
@@ -73,8 +88,14 @@ export class CachedRead<Figures> {
     this.#cache = parts.cache
     this.#environment = parts.environment
     this.#key = `read:${parts.name}:${parts.key}`
+    this.#place = placeOf(parts.name, parts.key)
     this.#ttlSeconds = parts.ttlSeconds
     this.#query = parts.query
+  }
+
+  /** Length of the figures that are remembered, as JSON. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   /**
@@ -120,7 +141,9 @@ export class CachedRead<Figures> {
       return this.#lastGood(error)
     }
     const isSlow = clock.elapsed() - began >= this.#ttlMs
-    const isShared = lease === 'ours' && (await this.#share(reading, isSlow))
+    const text = JSON.stringify({ key: this.#key, ...reading } satisfies Shared<Figures>)
+    this.#bytes = text.length
+    const isShared = lease === 'ours' && (await this.#share(text, reading.readAt, isSlow))
     return this.#remember(reading, isShared ? this.#memoMs : this.#ttlMs).figures
   }
 
@@ -151,18 +174,21 @@ export class CachedRead<Figures> {
   }
 
   /**
-   * Puts a reading into the cache. `false`: the cache does not answer.
+   * Puts a reading into the cache. `false`: the cache does not answer, or it is too long.
    *
+   * @param text the reading, with its key
    * @param isSlow whether the lease may have ended, and another process have put newer figures
    * there
    */
-  async #share(reading: Reading<Figures>, isSlow: boolean): Promise<boolean> {
+  async #share(text: string, readAt: number, isSlow: boolean): Promise<boolean> {
+    const isLong = Buffer.byteLength(text) > MAX_SHARED_BYTES
     try {
-      const key = `${this.#key}:figures`
-      const other = isSlow ? await this.#cache.get(key) : undefined
-      if (other && readingIn(other).readAt > reading.readAt) return true
-      await this.#cache.set(key, Buffer.from(JSON.stringify(reading)), LAST_GOOD_SECONDS)
-      return true
+      const other = isSlow ? await this.#cache.get(this.#place) : undefined
+      const newer = other && this.#readingIn(other)
+      if (newer && newer.readAt > readAt) return true
+      const value = isLong ? JSON.stringify({ key: this.#key }) : text
+      await this.#cache.set(this.#place, Buffer.from(value), LAST_GOOD_SECONDS)
+      return !isLong
     } catch {
       return false
     }
@@ -170,16 +196,20 @@ export class CachedRead<Figures> {
 
   /**
    * Reads the figures from the cache, and remembers them for `ms`, unless those of this process are
-   * newer. `none`: it has none. `undefined`: it does not answer, or has had older ones for so long
-   * that the database's clock must have been put back.
+   * newer. `none`: it has none. `undefined`: it does not answer, holds none for others, or has had
+   * older ones for so long that the database's clock must have been put back.
    */
   async #recall(ms: number): Promise<Reading<Figures> | 'none' | undefined> {
     try {
-      const value = await this.#cache.get(`${this.#key}:figures`)
+      const value = await this.#cache.get(this.#place)
       if (!value) return 'none'
-      const reading = readingIn<Figures>(value)
+      const reading = this.#readingIn(value)
+      if (!reading) return undefined
       const memo = this.#memo
-      if (!memo || reading.readAt >= memo.readAt) return this.#remember(reading, ms)
+      if (!memo || reading.readAt >= memo.readAt) {
+        this.#bytes = value.length
+        return this.#remember(reading, ms)
+      }
       const isLong = this.#environment.clock.elapsed() - memo.since >= OLDER_FOR * this.#ttlMs
       return isLong ? undefined : memo
     } catch {
@@ -212,11 +242,20 @@ export class CachedRead<Figures> {
     this.#memo = { figures, readAt, since, until: now + ms }
     return this.#memo
   }
+
+  /**
+   * `undefined`: figures of another question, or too long ones. @throws SyntaxError, TypeError if
+   * somebody else has put something there
+   */
+  #readingIn(value: Buffer): Reading<Figures> | undefined {
+    const { key, figures, readAt } = JSON.parse(value.toString()) as Partial<Shared<Figures>>
+    if (key !== this.#key || figures === undefined || !Number.isFinite(readAt)) return undefined
+    return { figures, readAt: readAt! }
+  }
 }
 
-/** @throws SyntaxError, TypeError if somebody else has put something there */
-function readingIn<Figures>(value: Buffer): Reading<Figures> {
-  const reading = JSON.parse(value.toString()) as Reading<Figures>
-  if (!Number.isFinite(reading.readAt)) throw new TypeError('figures that are not ours')
-  return reading
+/** The key of the place for the figures. Of two questions that share one, the later one has it. */
+export function placeOf(name: string, key: string): string {
+  const hash = createHash('sha1').update(key).digest().readUInt16BE()
+  return `read:${name}:figures:${hash % PLACES}`
 }

@@ -1,7 +1,11 @@
 import { CachedRead, type CachedReadParts, type Reading } from './cached-read.js'
 
-/** Most keys whose figures a process remembers. */
+/**
+ * Most keys whose figures a process remembers, and bytes of these as JSON; as objects they take
+ * some four times as many. Keys may come from strangers.
+ */
 const MAX_READS = 200
+const MAX_BYTES = 4 * 1024 * 1024
 
 /** A {@link CachedRead} for each key. Those not asked for in a long time are forgotten. */
 export class CachedReads {
@@ -18,11 +22,22 @@ export class CachedReads {
    * no older figures
    */
   read<Figures>(key: string, query: () => Promise<Reading<Figures>>): Promise<Figures> {
-    const read = this.#reads.get(key) ?? new CachedRead({ ...this.#parts, key, query })
+    const known = this.#reads.get(key)
+    if (!known) this.#makeRoom()
+    const read = known ?? new CachedRead({ ...this.#parts, key, query })
     this.#reads.delete(key)
     this.#reads.set(key, read)
-    if (this.#reads.size > MAX_READS) this.#reads.delete(this.#reads.keys().next().value!)
     // A key stands for the figures of one question.
     return read.read() as Promise<Figures>
+  }
+
+  #makeRoom(): void {
+    let bytes = 0
+    for (const read of this.#reads.values()) bytes += read.bytes
+    for (const [key, read] of this.#reads) {
+      if (this.#reads.size < MAX_READS && bytes < MAX_BYTES) return
+      bytes -= read.bytes
+      this.#reads.delete(key)
+    }
   }
 }
