@@ -379,6 +379,6 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       replace: '{ grids, missingSince, directTo, directMs }: UsedGrids',
     },
     told: /though figures were complete|told that all is in SQL/,
-    seed: 255,
+    seed: 365,
   },
 ]
