@@ -21,8 +21,7 @@ npx does not forward SIGTERM. Rows of a WideCache of your own need --module, whi
 Flags of all commands:
   --database <url>            mysql://user:password@host/database or sqlite:./file.db
                               (default: WIDE_CACHE_DATABASE_URL, else DATABASE_URL,
-                              else sqlite:./wide-cache.db). A URL with a password belongs
-                              in the variable: npx shows flags to all users of the machine
+                              else sqlite:./wide-cache.db)
   --log <text|json>           lines on stderr for people, or an object a line (default: text)
   -h, --help, --version
 
@@ -79,7 +78,7 @@ Flags of remove-value. Page views of the value count as (other) from then on:
   --value <text>              as top() shows it
   --name <name>               of the activity (default: activity)
 
-A password is safer in WIDE_CACHE_DATABASE_URL than in a flag, which other users of the machine
-can see.
+Put a URL with a password into WIDE_CACHE_DATABASE_URL or WIDE_CACHE_SERVERS. In a flag, the history
+of the shell keeps it, and under npx all users of the machine see it in the list of processes.
 Exit status: 0 stopped or done, 1 something was found, 2 the command cannot run.
 `

@@ -128,7 +128,7 @@ test('invalid databases are refused with option and allowed values, without the 
   )
   assert.throws(
     () => openDatabase('s3cret', console, {}),
-    shows(/option "database" is "text without a scheme"/),
+    shows(/option "database" is text without a scheme/),
   )
   assert.throws(() => openDatabase('sqlite:', console, {}), shows(/option "database"/))
   assert.throws(
@@ -139,6 +139,19 @@ test('invalid databases are refused with option and allowed values, without the 
     () => openDatabase(undefined, console, { DATABASE_URL: 'mysql://u:s3cret@h' }),
     shows(/DATABASE_URL/),
   )
+  assert.throws(
+    () => openDatabase(undefined, console, { DATABASE_URL: 'postgres://h/d?sslmode=s3cret' }),
+    shows(/"database \(environment variable DATABASE_URL\), parameter sslmode" is another word;/),
+  )
+  for (const url of ['sqlite:./f.db?mode=rwc', 'sqlite:file:f.db?key=s3cret']) {
+    assert.throws(
+      () => openDatabase(url, console, {}),
+      shows(/option "database" is an sqlite: URL with parameters; allowed: sqlite:\.\/file\.db/),
+    )
+  }
+  assert.throws(() => openDatabase('sqlite:./f.db?mode=rwc', console, {}), {
+    code: 'ERR_WIDE_CACHE_OPTION',
+  })
   assert.throws(
     () => openDatabase({ query() {} } as never, console, {}),
     (error) => error instanceof TypeError,

@@ -1,7 +1,7 @@
 /** Opens the Database that a user gives as `database`: a URL, a Database, or nothing. */
 import { cacheVariable, variable } from '../support/environment-variable.js'
 import type { Logger } from '../support/logger.js'
-import { wrongType, wrongValue } from '../support/options.js'
+import { refusedValue, wrongType, wrongValue } from '../support/options.js'
 import { warnOnce } from '../support/warn-once.js'
 import type { Database } from './database.js'
 import { MysqlDatabase } from './mysql/mysql.js'
@@ -88,10 +88,14 @@ function byUrl(option: string, url: string, logger: Logger, openPool: OpenPool):
     case 'sqlite': {
       const file = url.slice('sqlite:'.length).replace(/^\/\//, '')
       if (file === '') throw wrongValue(option, 'sqlite:', ALLOWED)
+      if (file.includes('?')) {
+        const allowed = 'sqlite:./file.db alone, or sqlite(path) for a file with a ? in its name'
+        throw refusedValue(option, 'an sqlite: URL with parameters', allowed)
+      }
       return sqlite(file)
     }
     default:
-      throw wrongValue(option, scheme ? `${scheme}:…` : 'text without a scheme', ALLOWED)
+      throw refusedValue(option, scheme ? `"${scheme}:…"` : 'text without a scheme', ALLOWED)
   }
 }
 

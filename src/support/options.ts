@@ -31,8 +31,13 @@ export function refusedOption(option: string, description: string, allowed: stri
 
 /** The error for an option of the right type and a wrong value. */
 export function wrongValue(option: string, value: unknown, allowed: string): RangeError {
+  return refusedValue(option, shown(value), allowed)
+}
+
+/** The error for a wrong value that is described, because it may hold a password. */
+export function refusedValue(option: string, description: string, allowed: string): RangeError {
   return Object.assign(
-    new RangeError(`wide-cache: option "${option}" is ${shown(value)}; allowed: ${allowed}`),
+    new RangeError(`wide-cache: option "${option}" is ${description}; allowed: ${allowed}`),
     { code: CODE },
   )
 }

@@ -483,14 +483,14 @@ test('wrong options say what is wrong at once, and never show the URL', () => {
     ['postgres://u:s3cret@h/db', /option "database" is "postgres:…"; allowed: mysql:\/\//],
     ['mysql://u:s3cret@h', /the name of a schema/],
     ['mysql://u:s3cret@h:99999/db', /cannot be read/],
-    ['mysql://u:s3cret@h/db?ssl-mode=s3cret', /option "ssl-mode".*required/],
+    ['mysql://u:s3cret@h/db?ssl-mode=s3cret', /option "database, parameter ssl-mode".*required/],
     ['mysql://u:s3cret@h/db?sslaccept=s3cret', /the parameter sslaccept.*ssl-mode/],
     ['mysql://u:s3cret%@h/db', /wrong %/],
     [
       'mysql://u:s3cret@h/db?connectionLimit=0',
-      /option "connectionLimit" is 0; allowed: a whole number from 1 to 1000/,
+      /option "database, parameter connection_limit" is 0; allowed: a whole number from 1 to 1000/,
     ],
-    ['mysql://u:s3cret@h/db?ssl={s3cret', /option "ssl"/],
+    ['mysql://u:s3cret@h/db?ssl={s3cret', /option "database, parameter ssl" is no JSON object/],
   ]
   for (const [url, message] of wrong) {
     assert.throws(

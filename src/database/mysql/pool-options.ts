@@ -4,7 +4,7 @@
  */
 import { isIP } from 'node:net'
 import type { PoolOptions } from 'mysql2'
-import { wrongValue } from '../../support/options.js'
+import { refusedValue } from '../../support/options.js'
 import { CONNECT_TIMEOUT_MS, KEEP_ALIVE_MS, QUEUE_LIMIT } from '../servers/limits.js'
 import { checkedOptions, type OneServer } from '../servers/options.js'
 import type { MysqlOptions } from './options.js'
@@ -55,7 +55,7 @@ function checkIdentity(option: string, servers: readonly OneServer<MysqlOptions[
       socketPath === undefined && typeof ssl === 'object' && ssl.verifyIdentity && isIP(host),
   )
   if (!wrong) return
-  throw wrongValue(
+  throw refusedValue(
     option,
     `the address ${wrong.host} beside ssl-mode=verify_identity`,
     'the host name that the certificate has, or ssl-mode=verify_ca, which compares no name',

@@ -1,4 +1,4 @@
-import { wrongValue } from '../../support/options.js'
+import { refusedValue } from '../../support/options.js'
 import type { ProductWords } from '../servers/product.js'
 import { ERRORS } from './errors.js'
 import type { MysqlOptions } from './options.js'
@@ -24,10 +24,12 @@ export const MYSQL: ProductWords<MysqlOptions['ssl']> = {
       [/ssl|tls/, `of TLS, ${TLS.join(', ')}`],
       [/socket(?:path)?$/, 'for a socket, socket'],
     ],
-    options: (parameters) => {
+    options: (parameters, named) => {
       const ssl = parameters.get(JSON_OPTIONS)
       const socketPath = parameters.get('socket')
-      return ssl === undefined ? { socketPath } : { socketPath, ssl: jsonOf(ssl) }
+      return ssl === undefined
+        ? { socketPath }
+        : { socketPath, ssl: jsonOf(named(JSON_OPTIONS), ssl) }
     },
   },
   tls: {
@@ -73,7 +75,7 @@ export const MYSQL: ProductWords<MysqlOptions['ssl']> = {
   errors: ERRORS,
 }
 
-function jsonOf(text: string): NonNullable<MysqlOptions['ssl']> {
+function jsonOf(option: string, text: string): NonNullable<MysqlOptions['ssl']> {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -81,5 +83,5 @@ function jsonOf(text: string): NonNullable<MysqlOptions['ssl']> {
     // The text may be a piece of a password.
   }
   if (typeof value === 'object' && value !== null) return value
-  throw wrongValue('ssl', 'no JSON object', "a JSON object of mysql2's options, or ssl-mode")
+  throw refusedValue(option, 'no JSON object', "a JSON object of mysql2's options, or ssl-mode")
 }

@@ -87,12 +87,12 @@ test("TLS is asked for in libpq's words", () => {
 test('what the connection would not be is refused by name, without a value', () => {
   const none = encodeURIComponent(join(folder, 's3cret.pem'))
   for (const [parameters, message] of [
-    ['sslmode=s3cret', /"sslmode" is .*verify-full/],
-    ['ssl=true', /the parameter ssl".*sslmode/],
+    ['sslmode=s3cret', /"database, parameter sslmode" is another word; .*verify-full/],
+    ['ssl=true', /"database" is a URL with the parameter ssl; .*sslmode/],
     ['channel_binding=require', /the parameter channel_binding/],
-    [`sslrootcert=${none}`, /"sslrootcert" is "a file that cannot be read \(ENOENT\)"/],
-    ['target_session_attrs=read-only', /"target_session_attrs" is .*must take writes/],
-    ['target_session_attrs=standby', /"target_session_attrs"/],
+    [`sslrootcert=${none}`, /parameter sslrootcert" is a file that cannot be read \(ENOENT\);/],
+    ['target_session_attrs=read-only', /parameter target_session_attrs" is .*must take writes/],
+    ['target_session_attrs=standby', /parameter target_session_attrs"/],
   ] as const) {
     assert.throws(
       () => read(parameters),
@@ -133,7 +133,7 @@ test('wrong URLs and options are refused by name, without what they hold', () =>
     ['postgres://u:s3c/ret@h/d', /cannot be read/],
     ['postgres://u:s3cret@h:99999/d', /cannot be read/],
     ['postgres://u:s3cret@a,a/d', /a host twice/],
-    ['postgres://u:s3cret@h/d?connection_limit=0', /"connectionLimit" is 0/],
+    ['postgres://u:s3cret@h/d?connection_limit=0', /"database, parameter connection_limit" is 0/],
     ['mysql://u:s3cret@h/d', /"mysql:…"/],
     [{ host: 'h' }, /"database"/],
     [{ database: 'd', prt: 1 }, /"prt"/],

@@ -1,4 +1,4 @@
-import { wrongValue } from '../../support/options.js'
+import { refusedValue } from '../../support/options.js'
 import type { ProductWords } from '../servers/product.js'
 import { ERRORS } from './errors.js'
 import type { PostgresOptions } from './options.js'
@@ -20,11 +20,11 @@ export const POSTGRES: ProductWords<PostgresOptions['ssl']> = {
     example: '?sslmode=require, ?host=/folder/of/the/socket',
     parameters: ['host', 'port', 'target_session_attrs'],
     refused: [[/ssl|tls|channelbinding/, `of TLS, ${TLS.join(', ')}`]],
-    options: (parameters) => {
+    options: (parameters, named) => {
       const attributes = parameters.get('target_session_attrs')
       if (attributes !== undefined && !WRITABLE.includes(attributes)) {
         const allowed = `${WRITABLE.join(', ')}: the server must take writes`
-        throw wrongValue('target_session_attrs', 'something else', allowed)
+        throw refusedValue(named('target_session_attrs'), 'another word', allowed)
       }
       const [host, port] = [parameters.get('host'), parameters.get('port')]
       return { ...(host && { host }), ...(port && { port: Number(port) }) }

@@ -2,7 +2,7 @@
  * Several hosts in one URL, `mysql://user:password@a:3306,b:3307/site`, which `URL` cannot read:
  * everything else in it holds for each of them.
  */
-import { integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
+import { integer, onlyKnown, refusedOption, refusedValue } from '../../support/options.js'
 
 /** One of several servers that have the same database. */
 export interface DatabaseHost {
@@ -36,21 +36,21 @@ export function checkedHosts(
   const allowed =
     `1 to ${MAX_HOSTS} different hosts, as host:port,host:port in a URL or as an array of ` +
     '{ host, port }'
-  if (!Array.isArray(given)) throw wrongType(option, 'something else', allowed)
+  if (!Array.isArray(given)) throw refusedOption(option, 'no list', allowed)
   if (given.length === 0 || given.length > MAX_HOSTS) {
-    throw wrongValue(option, `a list of ${given.length} hosts`, allowed)
+    throw refusedValue(option, `a list of ${given.length} hosts`, allowed)
   }
   const hosts = given.map((one: unknown, index) => {
     onlyKnown('a host of the database', one, ['host', 'port'])
     const { host, port = defaultPort } = one as { host?: unknown; port?: unknown }
     if (typeof host !== 'string' || host === '') {
-      throw wrongValue(option, `a list whose host ${index + 1} has no name`, allowed)
+      throw refusedValue(option, `a list whose host ${index + 1} has no name`, allowed)
     }
-    return { host, port: integer('port', port, 1, 65_535) }
+    return { host, port: integer(`${option}, port of host ${index + 1}`, port, 1, 65_535) }
   })
   const different = new Set(hosts.map(({ host, port }) => `${host.toLowerCase()} ${port}`))
   if (different.size < hosts.length) {
-    throw wrongValue(option, 'a list that has a host twice', allowed)
+    throw refusedValue(option, 'a list that has a host twice', allowed)
   }
   return hosts
 }

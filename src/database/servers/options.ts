@@ -1,11 +1,11 @@
 /**
  * Checks the URL or the options of a database server. No message shows a URL or a password.
  */
-import { given, integer, onlyKnown, wrongType, wrongValue } from '../../support/options.js'
+import { given, integer, onlyKnown, refusedOption, refusedValue } from '../../support/options.js'
 import { checkedHosts } from './host-list.js'
 import { CONNECTIONS } from './limits.js'
 import type { ProductWords, ServerOptions, TlsOptions } from './product.js'
-import { urlOptions } from './url.js'
+import { CONNECTION_LIMIT, parameterOf, urlOptions } from './url.js'
 
 /** Options of one of the servers. Those that were not given are absent. */
 export interface OneServer<Ssl> {
@@ -38,23 +38,25 @@ export function checkedOptions<Ssl>(
   } = words
   const isUrl = typeof from === 'string'
   const options = isUrl ? urlOptions(words, from, option, warn) : from
+  const portName = isUrl ? parameterOf(option, 'port') : 'port'
+  const limitName = isUrl ? parameterOf(option, CONNECTION_LIMIT) : 'connectionLimit'
   const texts = ['host', 'user', 'password', 'database', ...words.options]
   onlyKnown(scheme, options, [...texts, 'port', 'hosts', 'ssl', 'connectionLimit'])
   for (const [name, value] of Object.entries(options)) {
     if (texts.includes(name) && value !== undefined && typeof value !== 'string') {
-      throw wrongType(name, `a ${typeof value}`, 'a string')
+      throw refusedOption(name, `a ${typeof value}`, 'a string')
     }
   }
   if (!options.database) {
-    throw wrongValue(
+    throw refusedValue(
       option,
-      isUrl ? `a URL without a ${holder}` : undefined,
+      isUrl ? `a URL without a ${holder}` : 'undefined',
       `the name of a ${holder}; as a URL: ${scheme}://user:password@host:port/database`,
     )
   }
   const { host, port, hosts, connectionLimit = CONNECTIONS, ...others } = given(options)
   if (hosts && (host !== undefined || port !== undefined || others.socketPath !== undefined)) {
-    throw wrongValue(
+    throw refusedValue(
       'hosts',
       'given beside host, port or socket',
       'hosts alone, or host and port, or a socket',
@@ -62,7 +64,7 @@ export function checkedOptions<Ssl>(
   }
   const servers = hosts
     ? checkedHosts(isUrl ? option : 'hosts', hosts, words.port)
-    : [{ host: host ?? 'localhost', port: integer('port', port ?? words.port, 1, 65_535) }]
-  const limit = integer('connectionLimit', connectionLimit, 1, 1_000)
+    : [{ host: host ?? 'localhost', port: integer(portName, port ?? words.port, 1, 65_535) }]
+  const limit = integer(limitName, connectionLimit, 1, 1_000)
   return servers.map((server) => ({ ...others, ...server, connectionLimit: limit }))
 }

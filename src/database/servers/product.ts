@@ -20,6 +20,9 @@ export interface ServerOptions<Ssl = unknown> {
 
 export type Parameters = ReadonlyMap<string, string>
 
+/** Returns what a message calls a parameter of the URL: it may have come from a variable. */
+export type Named = (parameter: string) => string
+
 /** Words of a product. In its texts, `%` is the name of the schema or database. */
 export interface ProductWords<Ssl = unknown> {
   /** In messages: `MySQL`. */
@@ -48,7 +51,7 @@ export interface UrlWords<Ssl> {
   /** Words of other connections than would be made, and what to say instead. */
   readonly refused: readonly (readonly [word: RegExp, allowed: string])[]
   /** Returns the options that those parameters give. @throws RangeError */
-  readonly options: (parameters: Parameters) => Partial<ServerOptions<Ssl>>
+  readonly options: (parameters: Parameters, named: Named) => Partial<ServerOptions<Ssl>>
 }
 
 /**

@@ -1,8 +1,8 @@
 /** Reads the parameters of a URL that ask for TLS. No message shows a value. */
 import { readFileSync } from 'node:fs'
 import { codeOf } from '../../support/errors.js'
-import { wrongValue } from '../../support/options.js'
-import type { Parameters, TlsLevel, TlsOptions, TlsWords } from './product.js'
+import { refusedValue } from '../../support/options.js'
+import type { Named, Parameters, TlsLevel, TlsOptions, TlsWords } from './product.js'
 
 /** Value of a `ca` that is no file: the certificates of the system, which are Node's default. */
 const SYSTEM = 'system'
@@ -16,9 +16,10 @@ export function plainly(word: string): string {
 export function tlsOf(
   words: TlsWords,
   parameters: Parameters,
+  named: Named,
   warning: (what: string) => void,
 ): TlsOptions | undefined {
-  const { mode, files, trusted, named } = words
+  const { mode, files } = words
   const certificates: TlsOptions = {}
   // A certificate asks for TLS, even if its file is missing here.
   let level: TlsLevel = 'none'
@@ -26,10 +27,10 @@ export function tlsOf(
     const value = parameters.get(files[name])
     if (!value) continue
     level = words.byFile
-    const content = contentOf(words, files[name], value, warning)
+    const content = contentOf(words, files[name], value, named, warning)
     if (content !== undefined) certificates[name] = content
   }
-  level = levelOf(words, parameters.get(mode)) ?? level
+  level = levelOf(words, parameters.get(mode), named) ?? level
   if (level === 'encrypted' && words.caIsTrust && parameters.get(files.ca)) level = 'trusted'
   switch (level) {
     case 'no try':
@@ -44,17 +45,23 @@ export function tlsOf(
     case 'encrypted':
       return { ...certificates, rejectUnauthorized: false }
     case 'trusted':
-      return { ...certificates, ...trusted }
+      return { ...certificates, ...words.trusted }
     case 'named':
-      return { ...certificates, ...named }
+      return { ...certificates, ...words.named }
   }
 }
 
-function levelOf({ mode, levels }: TlsWords, value: string | undefined): TlsLevel | undefined {
+function levelOf(
+  { mode, levels }: TlsWords,
+  value: string | undefined,
+  named: Named,
+): TlsLevel | undefined {
   if (value === undefined) return undefined
   const word = Object.keys(levels).find((one) => plainly(one) === plainly(value))
   // The value may be a piece of a password.
-  if (word === undefined) throw wrongValue(mode, 'something else', Object.keys(levels).join(', '))
+  if (word === undefined) {
+    throw refusedValue(named(mode), 'another word', Object.keys(levels).join(', '))
+  }
   return levels[word]
 }
 
@@ -70,6 +77,7 @@ function contentOf(
   { refusesMissingFile }: TlsWords,
   parameter: string,
   value: string,
+  named: Named,
   warning: (what: string) => void,
 ): string | undefined {
   if (value.startsWith('-----BEGIN')) return value
@@ -79,7 +87,8 @@ function contentOf(
   } catch (error) {
     const what = `cannot be read (${codeOf(error) ?? 'unknown failure'})`
     if (refusesMissingFile) {
-      throw wrongValue(parameter, `a file that ${what}`, 'the path of a file in PEM format')
+      const allowed = 'the path of a file in PEM format'
+      throw refusedValue(named(parameter), `a file that ${what}`, allowed)
     }
     warning(`the file that the URL's parameter ${parameter} names ${what} and is not used`)
     return undefined

@@ -3,7 +3,7 @@
  * Accepts a few parameters, refuses others that ask for another connection than would be made, and
  * names the rest in a warning. No message shows a value, because a URL holds the password.
  */
-import { wrongValue } from '../../support/options.js'
+import { refusedValue } from '../../support/options.js'
 import { urlsOfHosts } from './host-list.js'
 import type { Parameters, ProductWords, ServerOptions, TlsOptions } from './product.js'
 import { plainly, tlsOf } from './tls.js'
@@ -12,6 +12,13 @@ import { plainly, tlsOf } from './tls.js'
  * Names of parameters that a message may show. Any other may be a piece of a password with a `?`.
  */
 const NAME = /^[\w.-]{1,40}$/
+
+export const CONNECTION_LIMIT = 'connection_limit'
+
+/** What a message calls a parameter of the URL that is known as `option`. */
+export function parameterOf(option: string, parameter: string): string {
+  return `${option}, parameter ${parameter}`
+}
 
 /** @throws RangeError naming `option`, or the parameter whose value is wrong */
 export function urlOptions<Ssl>(
@@ -31,21 +38,21 @@ export function urlOptions<Ssl>(
     // `new URL` puts what it was given, password and all, into its error.
     if (URL.canParse(one)) return new URL(one)
     const which = all.length > 1 ? `whose host ${index + 1} of ${all.length}` : 'that'
-    throw wrongValue(option, `a URL ${which} cannot be read`, allowed)
+    throw refusedValue(option, `a URL ${which} cannot be read`, allowed)
   })
   const [url] = urls as [URL]
   if (!words.schemes.includes(url.protocol.slice(0, -1))) {
-    throw wrongValue(option, `${url.protocol}…`, allowed)
+    throw refusedValue(option, `"${url.protocol}…"`, allowed)
   }
   // A password with a raw / or #, or a URL without its //, would be shown as the database.
   if (urls.some(({ pathname, hash }) => pathname.includes('@') || hash !== '')) {
-    throw wrongValue(option, 'a URL that cannot be read', allowed)
+    throw refusedValue(option, 'a URL that cannot be read', allowed)
   }
   const decoded = (part: string) => {
     try {
       return decodeURIComponent(part) || undefined
     } catch {
-      throw wrongValue(option, 'a URL with a wrong % in it', allowed)
+      throw refusedValue(option, 'a URL with a wrong % in it', allowed)
     }
   }
   const hosts = urls.map(({ hostname, port }) => ({
@@ -54,15 +61,16 @@ export function urlOptions<Ssl>(
   }))
   const warning = (what: string) => warn(`wide-cache: option "${option}": ${what}`)
   const parameters = acceptedParameters(words, url.searchParams, option, warning)
-  const limit = parameters.get('connection_limit')
+  const named = (parameter: string) => parameterOf(option, parameter)
+  const limit = parameters.get(CONNECTION_LIMIT)
   return {
     ...(hosts.length > 1 ? { hosts } : hosts[0]),
     user: decoded(url.username),
     password: decoded(url.password),
     database: decoded(url.pathname.slice(1)) ?? '',
-    ssl: tlsOf(words.tls, parameters, warning),
+    ssl: tlsOf(words.tls, parameters, named, warning),
     connectionLimit: limit === undefined ? undefined : Number(limit),
-    ...words.url.options(parameters),
+    ...words.url.options(parameters, named),
   }
 }
 
@@ -73,7 +81,7 @@ function acceptedParameters(
   option: string,
   warning: (what: string) => void,
 ): Parameters {
-  const names = ['connection_limit', tls.mode, ...Object.values(tls.files), ...url.parameters]
+  const names = [CONNECTION_LIMIT, tls.mode, ...Object.values(tls.files), ...url.parameters]
   const accepted = new Map<string, string>()
   const unknown: string[] = []
   for (const [given, value] of parameters) {
@@ -84,7 +92,7 @@ function acceptedParameters(
     }
     const shown = NAME.test(given) ? given : '(a name with special characters)'
     const [, allowed] = url.refused.find(([word]) => word.test(plainly(given))) ?? []
-    if (allowed) throw wrongValue(option, `a URL with the parameter ${shown}`, allowed)
+    if (allowed) throw refusedValue(option, `a URL with the parameter ${shown}`, allowed)
     unknown.push(shown)
   }
   if (unknown.length > 0) {
