@@ -50,7 +50,9 @@ function trust(proxies) {
 }
 
 const server = app.listen(process.env.PORT || 3000)
-const operationsServer = operations.listen(process.env.OPERATIONS_PORT || 9465)
+// Each worker of a cluster has the next port: on one port, each scrape would reach another worker.
+const worker = Number(process.env.NODE_APP_INSTANCE || 0)
+const operationsServer = operations.listen(Number(process.env.OPERATIONS_PORT || 9465) + worker)
 
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2']) process.on(signal, stop)
 

@@ -25,6 +25,7 @@ import { startSite } from './site.js'
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const UNIT = 'systemd/wide-cache-collector.service'
 const VISITS = 20
+const WORKERS = 4
 /** Greatest exposure of the unit, of 10, by `systemd-analyze security`. */
 const MOST_EXPOSED = 1.5
 
@@ -103,28 +104,40 @@ test('the package has the kit', () => {
   }
 })
 
-test('the site answers, has health and metrics on another port, and loses no visit', async () => {
+test('four workers serve health and metrics on ports of their own, and lose no visit', async () => {
   const [cache, database] = await Promise.all([sharedMemcached(), sharedMysqlUrl()])
-  const site = await startSite(cache, database)
+  const site = await startSite(cache, database, {}, WORKERS)
   const reader = createActivity({ cache, database, collect: false })
   try {
-    const ask = (path: string) => fetch(`http://${site.operations}${path}`)
-    await eventually('the site is ready', () =>
-      ask('/readyz').then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    )
+    const [host, port] = site.operations.split(':')
+    const ask = (path: string, worker: number) =>
+      fetch(`http://${host}:${Number(port) + worker}${path}`)
+    const workers = Array.from({ length: WORKERS }, (_, worker) => worker)
+    for (const worker of workers) {
+      await eventually('the worker is ready', () =>
+        ask('/readyz', worker).then(
+          ({ status }) => status === 200,
+          () => false,
+        ),
+      )
+    }
     for (let visit = 0; visit < VISITS; visit++) {
       const page = await fetch(site.origin, { headers: TO_A_PAGE })
       assert.match(await page.text(), /<site-activity>/)
     }
     assert.equal((await fetch(`${site.origin}/activity/widget.js`)).status, 200)
     assert.equal((await fetch(`${site.origin}/metrics`)).status, 404)
-    assert.deepEqual(await (await ask('/healthz')).json(), { live: true, reasons: [] })
-    const metrics = await ask('/metrics')
-    assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
-    assert.match(await metrics.text(), /^wide_cache_process_issued_total\{name="activity"\} 20$/m)
+    let issued = 0
+    for (const worker of workers) {
+      assert.deepEqual(await (await ask('/healthz', worker)).json(), { live: true, reasons: [] })
+      const metrics = await ask('/metrics', worker)
+      assert.match(metrics.headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/)
+      const text = await metrics.text()
+      issued += Number(
+        /^wide_cache_process_issued_total\{name="activity"\} (\d+)$/m.exec(text)?.[1],
+      )
+    }
+    assert.equal(issued, VISITS)
     process.kill(site.pid, 'SIGTERM')
     assert.equal(await site.ended(), 0, site.output())
     assert.equal((await reader.ledger()).committed, VISITS)

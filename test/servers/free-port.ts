@@ -7,13 +7,17 @@ const [LOWEST, END] = [20_000, 32_000]
 const TRIES = 1_000
 
 /**
- * A port on 127.0.0.1 for a server of this process, or for none. While this process lives, no other
- * server of the tests gets it, and no connection.
+ * A port on 127.0.0.1 for a server of this process, or for none; or the first of `count` ports in a
+ * row. While this process lives, no other server of the tests gets it, and no connection.
  */
-export async function freePort(): Promise<number> {
+export async function freePort(count = 1): Promise<number> {
   for (let tries = 0; tries < TRIES; tries++) {
-    const port = randomInt(LOWEST, END)
-    if ((await isReserved(port)) && (await isUnused(port))) return port
+    const first = randomInt(LOWEST, END - count)
+    let found = 0
+    while (found < count && (await isReserved(first + found)) && (await isUnused(first + found))) {
+      found++
+    }
+    if (found === count) return first
   }
   throw new Error(`No port from ${LOWEST} to ${END} is free`)
 }
