@@ -102,7 +102,7 @@ export abstract class ServerLink {
     const request = { bytes, reject, since: systemClock.elapsed(), again: false }
     this.#inFlight.add(request)
     this.#bytesInFlight += bytes
-    this.#timer ??= this.#lookAfter(this.#server.timeoutMs)
+    if (this.#inFlight.size === 1) this.#lookAfter(this.#server.timeoutMs)
     return request
   }
 
@@ -174,18 +174,24 @@ export abstract class ServerLink {
   #remove(request: InFlight): boolean {
     if (!this.#inFlight.delete(request)) return false
     this.#bytesInFlight -= request.bytes
-    if (this.#inFlight.size === 0) this.keepAlive(false)
+    if (this.#inFlight.size === 0) {
+      this.#timer?.cancel()
+      this.keepAlive(false)
+    }
     return true
   }
 
   /**
-   * Starts the one timer for all requests. A process that was busy itself first reads the replies
-   * that have arrived (`setImmediate`), before it counts a timeout. If it was busy for long, they
-   * are given the whole time once more, because a client may write requests in a later turn.
+   * Starts the one timer for all requests, which ends with the last of them. A process that was
+   * busy itself first reads the replies that have arrived (0 ms), before it counts a timeout. If it
+   * was busy for long, they are given the whole time once more, because a client may write requests
+   * in a later turn.
    */
-  #lookAfter(ms: number): Timer {
+  #lookAfter(ms: number): void {
     const due = systemClock.elapsed() + ms
-    return systemClock.after(ms, () => void setImmediate(() => this.#look(due)))
+    this.#timer = systemClock.after(ms, () => {
+      this.#timer = systemClock.after(0, () => this.#look(due))
+    })
   }
 
   #giveTimeAgain(now: number): void {
@@ -197,17 +203,13 @@ export abstract class ServerLink {
   }
 
   #look(due: number): void {
-    this.#timer = undefined
     const { timeoutMs } = this.#server
     const now = systemClock.elapsed()
     const wasBusy = now - due > timeoutMs / 2
     if (wasBusy) this.#giveTimeAgain(now)
     for (const request of this.#inFlight) {
       const left = request.since + timeoutMs - now
-      if (left > 0) {
-        this.#timer = this.#lookAfter(left)
-        return
-      }
+      if (left > 0) return this.#lookAfter(left)
       const check = this.#answered ? CHECK_SERVER : this.#checkPort
       const silent = this.#connected
         ? this.error(

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
 import { after, before, describe, test } from 'node:test'
+import { systemClock } from '../../support/clock.js'
 import { testServerFaults } from '../server-faults.suite.js'
 import { memcached } from './memcached.js'
 import { behindProxy, SHORT } from '../../../test/servers/cache-behind-proxy.js'
@@ -41,6 +43,30 @@ describe('memcached: what memjs would do otherwise', () => {
     }
     await cache.close()
     for (const spy of spies) assert.equal(spy.mock.callCount(), 0)
+  })
+
+  test('what one turn asks is one write, and no timer outlasts its requests', async (t) => {
+    const cache = memcached(server.address, PATIENT)
+    await cache.get('connected')
+    const sockets = Socket.prototype as Required<Socket>
+    const writes = (['_write', '_writev'] as const).map((way) => t.mock.method(sockets, way).mock)
+    const timers = new Set<object>()
+    const { after } = systemClock
+    t.mock.method(systemClock, 'after', (ms: number, callback: () => void) => {
+      const { cancel } = after(ms, callback)
+      const timer = { cancel: () => (cancel(), void timers.delete(timer)) }
+      timers.add(timer)
+      return timer
+    })
+    const asked = cache.getMany(['a', 'b', 'c'])
+    const more = [cache.set('d', x, 60), cache.delete('e')]
+    assert.equal(timers.size, 1)
+    await Promise.all([asked, ...more])
+    assert.equal(writes[0]!.callCount() + writes[1]!.callCount(), 1)
+    assert.equal(timers.size, 0)
+    await cache.get('a')
+    assert.equal(timers.size, 0)
+    await cache.close()
   })
 
   test('more requests than a small counter holds go through one connection', () =>
