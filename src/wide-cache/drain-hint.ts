@@ -23,7 +23,7 @@ export interface DrainHint {
 /** Most writers that a hint names. */
 export const MAX_WRITERS = 1_000
 
-/** A hint is renewed with each layer. A writer looks each second. */
+/** A hint is renewed with each layer, and a writer looks as often. */
 const TTL_SECONDS = 60
 
 const LAYER_BYTES = 6

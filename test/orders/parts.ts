@@ -50,6 +50,7 @@ export function partsOf(ports: Ports, { maxCommitRows = 100, geometry = GEOMETRY
     commit: commitTexts,
     flushMs: 50,
     confirmSeconds: CONFIRM_SECONDS,
+    layerSeconds: geometry.layerSeconds,
     drainAfterLayers: DRAIN_AFTER_LAYERS,
     periodSeconds: 1,
     cellTtlSeconds: CELL_TTL_SECONDS,

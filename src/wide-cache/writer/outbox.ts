@@ -43,6 +43,11 @@ export class Outbox {
     return this.#bytes
   }
 
+  /** Whether a frame is in no cell. */
+  get hasUnplaced(): boolean {
+    return this.#placed.size < this.#frames.size
+  }
+
   /** The oldest frame held. Its sequence number is the floor. */
   get oldest(): HeldFrame | undefined {
     for (const frame of this.#frames) return frame

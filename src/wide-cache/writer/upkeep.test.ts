@@ -44,7 +44,7 @@ function bench() {
       },
     },
     record: { grid: GRID },
-    settings: { name: 'test', confirmSeconds: 60, drainAfterLayers: 2 },
+    settings: { name: 'test', confirmSeconds: 60, drainAfterLayers: 2, layerSeconds: 3 },
     outbox,
     placer: {
       down: false,
@@ -109,7 +109,7 @@ test('what the collector has not found is committed at once, and then placed, on
   }
   const [came, lost] = frames as [HeldFrame, HeldFrame]
   for (const frame of frames) outbox.acknowledge(frame, 1)
-  await clock.advance(11_900)
+  await clock.advance(8_900)
   await hint({ after: 0, to: 1, prefixes: new Map([[came.writer, 0]]) })
   assert.deepEqual([attempts, placed], [[], []])
   await clock.advance(900)
@@ -130,8 +130,8 @@ test('a writer asks what has been found only while a layer of its frames is due'
   // Layer 1 is drained from the beginning of layer 3 on.
   await clock.advance(8_999)
   assert.equal(looks(), 0)
-  await clock.advance(3_000)
-  assert.equal(looks(), 3)
+  await clock.advance(9_000)
+  assert.equal(looks(), 3, 'once a layer')
   await hint({ after: 0, to: 1, prefixes: new Map([[frames[0]!.writer, 1]]) })
   await clock.advance(20_000)
   assert.equal(looks(), 4)
@@ -141,7 +141,7 @@ test('of frames that are missing the first is committed alone: others may have c
   const { clock, world, outbox, attempts, frames, hint } = bench()
   world.takes = () => true
   for (const frame of frames) outbox.acknowledge(frame, 1)
-  await clock.advance(11_900)
+  await clock.advance(8_900)
   await hint({ after: 0, to: 1, prefixes: new Map() })
   await clock.advance(900)
   assert.deepEqual(attempts, [[0], [1]])
@@ -151,7 +151,7 @@ test('SQL is asked first: what an old hint calls missing may have come', async (
   const { clock, world, outbox, attempts, frames, hint } = bench()
   world.takes = () => true
   for (const frame of frames) outbox.acknowledge(frame, 1)
-  await clock.advance(11_900)
+  await clock.advance(8_900)
   await hint({ after: 0, to: 1, prefixes: new Map() })
   world.prefix = 0
   await clock.advance(900)

@@ -9,8 +9,11 @@ import type { Numbering } from './numbering.js'
 import type { HeldFrame, Outbox } from './outbox.js'
 import type { Placer } from './placer.js'
 
-/** Interval at which the outbox is checked while there is anything to do. */
+/** Interval at which the outbox is checked while a frame is in no cell, or a sum is to be told. */
 const TICK_MS = 1_000
+
+/** The longest one while all frames are in cells. It is a layer, where layers are shorter. */
+const REST_MS = 3_000
 
 /** Interval at which SQL is asked for the prefix, and the marks are looked at. */
 const CONFIRM_EVERY_MS = 10_000
@@ -33,7 +36,7 @@ interface UpkeepParts {
   readonly environment: Environment
   readonly cache: Cache
   readonly record: Pick<GridRecord, 'grid'>
-  readonly settings: Pick<GridSettings, 'confirmSeconds' | 'drainAfterLayers'> & {
+  readonly settings: Pick<GridSettings, 'confirmSeconds' | 'drainAfterLayers' | 'layerSeconds'> & {
     readonly name: string
   }
   readonly outbox: Outbox
@@ -45,7 +48,7 @@ interface UpkeepParts {
 }
 
 /**
- * Checks the outbox once a second while there is anything to do:
+ * Checks the outbox once a layer while it holds frames, and once a second while one is in no cell:
  * - learns from SQL which frames are confirmed
  * - commits directly the frames that the grid did not bring to SQL in time
  * - places frames that SQL does not take
@@ -54,6 +57,8 @@ interface UpkeepParts {
 export class Upkeep {
   readonly #parts: UpkeepParts
   #timer: Timer | undefined
+  /** Moment of the next check, by `clock.elapsed()`. */
+  #tickAt = Infinity
   #confirmAt = 0
   #askedAt: number
   #stopped = false
@@ -75,20 +80,17 @@ export class Upkeep {
   /** Begins to check a frame that has been closed and is in the outbox. */
   begin(frame: HeldFrame): void {
     if (this.#parts.outbox.size === 1) this.#confirmAt = frame.closedAt + CONFIRM_EVERY_MS
-    this.tickSoon()
+    this.#tickIn(this.#restMs)
   }
 
-  /** Looks in a second, if there is anything to look after. */
+  /** Checks within a second, because a frame was not placed, or rows were dropped. */
   tickSoon(): void {
-    const { environment, outbox, numbering } = this.#parts
-    if (this.#stopped || (outbox.size === 0 && !numbering.hasUnreported)) return
-    this.#timer ??= environment.clock.after(TICK_MS, () => this.#tick())
+    this.#tickIn(TICK_MS)
   }
 
   stop(): void {
     this.#stopped = true
     this.#timer?.cancel()
-    this.#timer = undefined
   }
 
   /** Asks SQL how far this writer's frames are settled. Never rejects. */
@@ -114,16 +116,34 @@ export class Upkeep {
     this.#parts.direct.tell(frames, reason)
   }
 
+  /** Sees to it that the next check is in `ms` milliseconds at the latest. */
+  #tickIn(ms: number): void {
+    const { clock } = this.#parts.environment
+    const at = clock.elapsed() + ms
+    if (this.#stopped || at >= this.#tickAt) return
+    this.#timer?.cancel()
+    this.#tickAt = at
+    this.#timer = clock.after(ms, () => this.#tick())
+  }
+
   /** Neither SQL nor the cache waits for the other one. */
   #tick(): void {
-    this.#timer = undefined
+    this.#tickAt = Infinity
     this.#begin('sql', () => this.#confirmAndCommit())
     this.#begin('cache', async () => {
       // At once: what a collector has not found is late already.
-      if (await this.#findMissing()) this.#begin('sql', () => this.#confirmAndCommit())
-      else await this.#placeRest()
+      if (await this.#findMissing()) {
+        this.#begin('sql', () => this.#confirmAndCommit())
+        this.tickSoon()
+      } else await this.#placeRest()
     })
-    this.tickSoon()
+    const { outbox, numbering } = this.#parts
+    if (outbox.hasUnplaced || numbering.hasUnreported) this.tickSoon()
+    else if (outbox.size > 0) this.#tickIn(this.#restMs)
+  }
+
+  get #restMs(): number {
+    return Math.min(REST_MS, this.#parts.settings.layerSeconds * 1000)
   }
 
   #begin(what: 'sql' | 'cache', work: () => Promise<void>): void {
@@ -170,7 +190,7 @@ export class Upkeep {
     const reason = this.#reason(due)
     await direct.attempt(due, async () => {
       if (due.length > 0) direct.tell(due, reason)
-      if (outbox.size === 0) await numbering.report()
+      if (outbox.size === 0 && numbering.hasUnreported) await numbering.report()
     })
   }
 

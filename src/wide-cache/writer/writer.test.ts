@@ -129,6 +129,7 @@ function bench(
       flushMs: 500,
       confirmSeconds: options.confirmSeconds ?? 60,
       drainAfterLayers: 2,
+      layerSeconds: 10,
       cellTtlSeconds: 90,
       maxFrameBytes: 207,
       maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
@@ -312,7 +313,7 @@ test('frames that SQL confirms are let go of, and nothing more is asked', async 
   await clock.advance(8_999)
   assert.equal(asked.length, 0)
   world.prefix = 0
-  await clock.advance(2_001)
+  await clock.advance(4_001)
   assert.equal(asked.length, 1)
   await clock.advance(600_000)
   assert.deepEqual([asked.length, committed.length, clock.pending], [1, 0, 0])

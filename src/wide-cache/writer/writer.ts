@@ -25,6 +25,7 @@ interface WriterSettings<Row> extends Pick<
   | 'flushMs'
   | 'confirmSeconds'
   | 'drainAfterLayers'
+  | 'layerSeconds'
   | 'cellTtlSeconds'
   | 'maxFrameBytes'
   | 'maxOutboxBytes'
@@ -328,6 +329,7 @@ export class Writer<Row> {
       .place(frame, () => this.#outbox.has(frame), frame.closedAt + UNPLACED_MS)
       .then((layer) => {
         if (layer !== undefined) this.#outbox.acknowledge(frame, layer)
+        else if (this.#outbox.has(frame)) this.#upkeep.tickSoon()
         frame.placing = undefined
         return layer !== undefined
       })
