@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { after, describe, test } from 'node:test'
 import { rejects } from '../testing/rejects.js'
 import type { Database, DatabaseErrorCategory, Queryable, SqlValue } from './database.js'
+import type { Said } from './servers/said.js'
 
 /** Something that a database refuses. */
 export interface Refused {
@@ -30,6 +31,10 @@ interface CategoriesAdapter {
   readonly trigger: readonly string[]
   /** What only this database refuses. */
   readonly own: readonly Refused[]
+  /** All that the server can say. */
+  readonly said: readonly Said[]
+  /** First codes of the rows that other tests provoke, or that nothing here can provoke. */
+  readonly elsewhere: readonly string[]
 }
 
 const insert = (id: SqlValue, n: SqlValue, name: SqlValue) => (on: Queryable) =>
@@ -62,7 +67,7 @@ const COMMON: readonly Omit<Refused, 'code'>[] = [
 
 /** Registers the tests. */
 export function testErrorCategories(adapter: CategoriesAdapter): void {
-  const { name, codes, trigger } = adapter
+  const { name, codes, trigger, said, elsewhere } = adapter
   describe(`${name}: categories of errors`, () => {
     const opened: Database[] = []
     after(() => Promise.all(opened.map((database) => database.close())))
@@ -86,6 +91,8 @@ export function testErrorCategories(adapter: CategoriesAdapter): void {
         const database = used === undefined ? first : open(used)
         const alone = await rejects(run(database), category, code)
         assert.equal(alone.unsent, isUnsent)
+        const row = rowOf(said, code)
+        if (row) assert(alone.message.endsWith(remedyFor(row, used ?? url)), alone.message)
         const work = database.transaction(async (tx) => {
           await tx.query('SELECT n FROM kinds')
           await run(tx)
@@ -95,5 +102,25 @@ export function testErrorCategories(adapter: CategoriesAdapter): void {
         assert.deepEqual(rows, [{ id: 1, name: 'first' }])
       })
     }
+
+    test('each row of what the server can say is provoked, but for those named', () => {
+      const provoked = all.map(({ code }) => rowOf(said, code))
+      assert.deepEqual(
+        said.filter((row) => !provoked.includes(row)).map((row) => row.codes[0]),
+        elsewhere,
+      )
+    })
   })
+}
+
+/** The row of the code, or of the longest code that it begins with. */
+function rowOf(said: readonly Said[], code: string): Said | undefined {
+  const begins = (row: Said) =>
+    row.codes.some((one) => code.startsWith(/^\w\w$/.test(one) ? one : `${one}_`))
+  return said.find(({ codes }) => codes.includes(code)) ?? said.find(begins)
+}
+
+function remedyFor({ remedy }: Said, url: string): string {
+  const schema = URL.canParse(url) ? new URL(url).pathname.slice(1) : ''
+  return remedy.replace('%', () => schema)
 }

@@ -10,8 +10,8 @@ import { before, describe, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { pageOf, withoutBlocks } from './markdown.js'
 import { isSource } from '../sources.js'
-import { CATEGORIES } from '../../src/database/mysql/errors.js'
-import { CATEGORIES as SQLSTATES } from '../../src/database/postgres/errors.js'
+import type { DatabaseErrorCategory } from '../../src/database/database.js'
+import { DATABASES, render } from './said.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -51,6 +51,14 @@ const SERVER_ERRORS = createRequire(import.meta.url)(
   join(ROOT, 'node_modules/mysql2/lib/constants/errors.js'),
 ) as { readonly [number: number]: string | undefined }
 
+const CATEGORIES: readonly DatabaseErrorCategory[] = [
+  'unreachable',
+  'lock',
+  'capacity',
+  'data',
+  'usage',
+]
+
 /** Codes of two parts of the driver that the package does not use: clusters, and a time limit. */
 const UNUSED_BY_DRIVER = ['POOL_NOEXIST', 'POOL_NONEONLINE', 'PROTOCOL_SEQUENCE_TIMEOUT']
 
@@ -59,31 +67,12 @@ const SQLITE_ERRORS =
   'ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL ' +
   'CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB'
 
-/** What Node says most often about a certificate, which the driver of PostgreSQL passes on. */
-const TLS_ERRORS =
-  'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN UNABLE_TO_GET_ISSUER_CERT_LOCALLY ' +
-  'UNABLE_TO_VERIFY_LEAF_SIGNATURE CERT_HAS_EXPIRED ERR_TLS_CERT_ALTNAME_INVALID'
-
 /** Codes that servers, the driver and SQLite make, and the package passes on. */
 const passedOn = new Set([
-  ...Object.values(CATEGORIES)
-    .flat()
-    .map((number) => (isCheck(number) ? 'ER_CONSTRAINT_FAILED' : nameOf(number))),
+  ...[...DATABASES.values()].flat().flatMap((row) => row.codes),
   ...codesOfDriver(),
   ...SQLITE_ERRORS.split(' ').map((name) => `SQLITE_${name}`),
-  ...Object.values(SQLSTATES).flat(),
-  ...TLS_ERRORS.split(' '),
-  'ER_DUP_ENTRY',
 ])
-
-/** The number is a CHECK constraint of MariaDB, and another error of MySQL. */
-function isCheck(number: number): boolean {
-  return number === 4025
-}
-
-function nameOf(number: number): string {
-  return SERVER_ERRORS[number] ?? `ER_${number}`
-}
 
 function codesOfDriver(): string[] {
   const folder = join(ROOT, 'node_modules/mysql2/lib')
@@ -96,7 +85,12 @@ function codesOfDriver(): string[] {
   return found.map(([, code = '']) => code).filter((code) => !UNUSED_BY_DRIVER.includes(code))
 }
 
-const page = withoutBlocks(pageOf('docs/errors.md').text)
+const { text } = pageOf('docs/errors.md')
+/** Without the replies of caches, which are no codes. */
+const page = withoutBlocks(text).replace(
+  /^<!-- said: (?:memcached|Redis) -->$[^]*?<!-- \/said -->/gm,
+  '',
+)
 /** The cells of the tables whose rows begin with one code or several. */
 const rows = [
   ...page.matchAll(/^\| (`[A-Z\d][A-Z\d_]+`(?:, `[A-Z\d][A-Z\d_]+`)*) \|(.*)\|$/gm),
@@ -106,6 +100,36 @@ const rows = [
     cells: cells.split(' | ').map((cell) => cell.trim()),
   })),
 )
+
+test('the page has what the tables of the code say: npm run errors', () => {
+  assert.equal(render(text), text)
+  for (const name of ['memcached', 'Redis', ...DATABASES.keys()]) {
+    assert(text.includes(`<!-- said: ${name} -->`), name)
+  }
+})
+
+test('a difference, and a table that does not exist, would be seen', () => {
+  for (const [is, planted] of [
+    ['Raise max_connections', 'Lower max_connections'],
+    ['`25006` | capacity', '`25006` | usage'],
+    ['`LOADING`', '`LOADED`'],
+  ] as const) {
+    assert.notEqual(render(text.replace(is, planted)), text.replace(is, planted), is)
+  }
+  assert.throws(() => render('<!-- said: Oracle -->\n<!-- /said -->'), /Oracle/)
+})
+
+test('a name of an error of MySQL is that of the driver', () => {
+  const names = new Set(Object.values(SERVER_ERRORS))
+  const ours = DATABASES.get('MySQL')!.flatMap((row) =>
+    row.codes.filter((code) => code.startsWith('ER_')),
+  )
+  assert.deepEqual(
+    ours.filter((code) => !names.has(code) && !/^ER_\d+$/.test(code)).toSorted(),
+    ['ER_CONSTRAINT_FAILED', 'ER_USER_IS_BLOCKED'],
+    'those of MariaDB alone',
+  )
+})
 
 test('every code that is made here or passed on has one row, and no row is of another', () => {
   assert(codes.size > 40, [...codes].join(' '))
@@ -122,7 +146,7 @@ test('every category tells what to do about a code without a row', () => {
   )
   assert.deepEqual(
     new Map(categories.map(([category, cells]) => [category, cells?.length])),
-    new Map([...Object.keys(CATEGORIES), 'usage'].map((category) => [category, 3])),
+    new Map(CATEGORIES.map((category) => [category, 3])),
   )
 })
 

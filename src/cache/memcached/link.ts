@@ -3,6 +3,7 @@ import memjs, { type Response, type Server } from 'memjs'
 import { CacheError } from '../cache.js'
 import { type LinkOwner, ServerLink } from '../in-flight.js'
 import type { MemcachedAddress } from './addresses.js'
+import { remedyOf } from './said.js'
 
 /**
  * One connection to one memcached server.
@@ -121,10 +122,11 @@ const MAX_OPAQUE = 0xffff
 /** The error of a reply that is one. Its text is the server's own, never a value. */
 export function refusal(server: string, { header, val }: Response): CacheError {
   const status = `0x${header.status.toString(16).padStart(2, '0')}`
-  const text = printable(val)
+  const remedy = remedyOf(status)
+  const what = `refused the request (status ${status}: ${printable(val)})`
   return new CacheError(
     'CACHE_REFUSED',
-    `wide-cache: memcached ${server} refused the request (status ${status}: ${text})`,
+    `wide-cache: memcached ${server} ${what}${remedy === undefined ? '' : `: ${remedy}`}`,
     { server },
   )
 }

@@ -1,11 +1,18 @@
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
+import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { DatabaseError } from '../database.js'
 import { mysqlError } from './errors.js'
 import { mysql } from './mysql.js'
+import { SAID } from './said.js'
 import { onMariadb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
+
+/** The names of errors by their numbers, as the driver has them. */
+const SERVER_ERRORS = createRequire(import.meta.url)(
+  '../../../node_modules/mysql2/lib/constants/errors.js',
+) as { readonly [number: number]: string }
 
 /** MySQL's error of an idle connection. MariaDB has the number for a trigger's definition alone. */
 const OF_MYSQL = 4031
@@ -55,19 +62,26 @@ test("MySQL's error of an idle connection has its name", async () => {
   await database.close()
 })
 
-test('states of a server pass, and what it refuses of a row is about the row', async () => {
+test('each row, said by the server, has its category, its name and its remedy', async () => {
+  const numbers = new Map(Object.entries(SERVER_ERRORS).map(([number, name]) => [name, number]))
+  numbers.set('ER_USER_IS_BLOCKED', '4150')
+  numbers.set('ER_CONSTRAINT_FAILED', '4025')
   const database = mysql(await sharedMysqlUrl())
-  const expected = {
-    lock: [1223, 3101],
-    unreachable: [1180],
-    capacity: [1197, 1878, 3032, 3098, 3100, 3796, 3797, 3798, 3799],
-    data: [1301, 1369, 1525, 1526, 3854, 6136, 6138],
-    usage: [1862, 3955],
-  }
-  for (const [category, numbers] of Object.entries(expected)) {
-    for (const number of numbers) {
-      await assert.rejects(database.query(signal(number)), { category }, `${number}`)
+  let said = 0
+  for (const { codes, category, remedy } of SAID) {
+    for (const code of codes) {
+      const number = numbers.get(code) ?? /^ER_(\d+)$/.exec(code)?.[1]
+      if (number === undefined) continue
+      const error: unknown = await database.query(signal(Number(number))).catch((one) => one)
+      assert(error instanceof DatabaseError)
+      assert.deepEqual([error.code, error.category], [code, category])
+      assert(error.message.endsWith(`. ${remedy.replace('%', '…')}`), error.message)
+      said++
     }
+  }
+  assert(said > 80, `${said}`)
+  for (const unknown of [3955, 1862]) {
+    await assert.rejects(database.query(signal(unknown)), { category: 'usage' }, `${unknown}`)
   }
   await database.close()
 })
@@ -87,7 +101,7 @@ test('names of limits, hooks and columns are shown, and said once', async () => 
       1265,
       'WARN_DATA_TRUNCATED',
       "Data truncated for column 'n' at row 1",
-      /truncated for column 'n' at row 1$/,
+      /truncated for column 'n' at row 1\./,
     ],
     [
       1366,

@@ -15,6 +15,7 @@ import { rejects } from '../../testing/rejects.js'
 import { testErrorCategories } from '../error-categories.suite.js'
 import { testDatabaseServerFaults } from '../server-faults.suite.js'
 import { MysqlDatabase } from './mysql.js'
+import { SAID } from './said.js'
 import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
 import { sharedMysqlUrl } from '../../../test/servers/shared.js'
 
@@ -237,8 +238,87 @@ testErrorCategories({
       run: (on) => on.query('SELECT 1'),
       isUnsent: true,
     },
+    {
+      what: 'a wrong password',
+      category: 'usage',
+      code: 'ER_ACCESS_DENIED_ERROR',
+      prepare: async (_, url) => changed(url, { password: 's3cret' }),
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a user who is locked',
+      category: 'usage',
+      code: 'ER_ACCOUNT_HAS_BEEN_LOCKED',
+      prepare: (_, url) => userOf(url, 'SELECT', 'ACCOUNT LOCK'),
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a schema that is not there',
+      category: 'usage',
+      code: 'ER_BAD_DB_ERROR',
+      prepare: async (_, url) => changed(url, { pathname: '/missing' }),
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a schema of others',
+      category: 'usage',
+      code: 'ER_DBACCESS_DENIED_ERROR',
+      prepare: async (_, url) => changed(await userOf(url, 'SELECT'), { pathname: '/mysql' }),
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a result that is longer than a packet',
+      category: 'data',
+      code: 'ER_WARN_ALLOWED_PACKET_OVERFLOWED',
+      run: (on) => on.query("UPDATE kinds SET name = REPEAT('x', 200000000)"),
+    },
+    {
+      what: 'a procedure that is not there',
+      category: 'usage',
+      code: 'ER_SP_DOES_NOT_EXIST',
+      run: (on) => on.query('SELECT missing(1)'),
+    },
+  ],
+  said: SAID,
+  // A server says all of them in errors.test.ts.
+  elsewhere: [
+    'HANDSHAKE_NO_SSL_SUPPORT',
+    'HANDSHAKE_SSL_ERROR',
+    'HANDSHAKE_UNKNOWN_ERROR',
+    'AUTH_SWITCH_PLUGIN_ERROR',
+    'ER_BAD_HOST_ERROR',
+    'ER_HOST_IS_BLOCKED',
+    'ER_SERVER_SHUTDOWN',
+    'ER_NET_FCNTL_ERROR',
+    'ER_CLIENT_INTERACTION_TIMEOUT',
+    'ER_QUERY_TIMEOUT',
+    'ER_ERROR_DURING_COMMIT',
+    'ER_MUST_CHANGE_PASSWORD_LOGIN',
+    'ER_USER_ACCESS_DENIED_FOR_USER_ACCOUNT_BLOCKED_BY_PASSWORD_LOCK',
+    'ER_HOST_NOT_PRIVILEGED',
+    'ER_SECURE_TRANSPORT_REQUIRED',
+    'ER_LOCK_WAIT_TIMEOUT',
+    'ER_LOCK_DEADLOCK',
+    'EE_WRITE',
+    'ER_CANT_LOCK',
+    'ER_OUTOFMEMORY',
+    'ER_CON_COUNT_ERROR',
+    'ER_OPTION_PREVENTS_STATEMENT',
+    'ER_SERVER_OFFLINE_MODE',
+    'ER_RUN_HOOK_ERROR',
+    'ER_BEFORE_DML_VALIDATION_ERROR',
+    'ER_TRANS_CACHE_FULL',
+    'ER_BINLOG_STMT_MODE_AND_ROW_ENGINE',
   ],
 })
+
+function changed(url: string, parts: { password?: string; pathname?: string }): string {
+  return Object.assign(new URL(url), parts).href
+}
 
 describe('MySQL when the network or a server fails', { concurrency: true }, () => {
   test('locks of a transaction whose connection went silent are free within 30 s', async () => {
@@ -391,7 +471,7 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
 
   test('a server in offline mode is left for another, and alone is waited for', async (t) => {
     if (onMariadb()) return t.skip('MariaDB has no such mode')
-    const [old, now] = [server('unlogged'), server('impatient')]
+    const [old, now] = [server('unlogged'), server('newPrimary')]
     await Promise.all([old, now].map(({ createDatabase }) => createDatabase('offline')))
     const [oldUrl, nowUrl] = [old.url('offline'), now.url('offline')]
     await Promise.all([oldUrl, nowUrl].map((url) => tableOn(url)))

@@ -472,7 +472,7 @@ describe('a server that cannot be reached is named, with what to check', () => {
     const { port } = other.address() as AddressInfo
     await refused(
       `mysql://anna:s3cret@127.0.0.1:${port}/site`,
-      /cannot be reached \((?:ECONNRESET|PROTOCOL_CONNECTION_LOST)\): .*those of a MySQL server/,
+      /cannot be reached \((?:ECONNRESET|PROTOCOL_CONNECTION_LOST)\): .*those of the database/,
     )
     other.close()
   })

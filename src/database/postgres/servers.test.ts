@@ -19,6 +19,7 @@ import { DatabaseError } from '../database.js'
 import { testErrorCategories } from '../error-categories.suite.js'
 import { testDatabaseServerFaults } from '../server-faults.suite.js'
 import { postgresError } from './errors.js'
+import { SAID } from './said.js'
 import { PostgresDatabase } from './postgres.js'
 import { PostgresSession } from './session.js'
 
@@ -139,6 +140,65 @@ testErrorCategories({
       code: '57P01',
       run: (on) => on.query('SELECT pg_terminate_backend(pg_backend_pid())'),
     },
+    {
+      what: 'a statement that an operator ends',
+      category: 'unreachable',
+      code: '57014',
+      run: (on) => on.query('SELECT pg_cancel_backend(pg_backend_pid()), pg_sleep(9)'),
+    },
+    {
+      what: 'a wrong password',
+      category: 'usage',
+      code: '28P01',
+      prepare: async (_, url) => Object.assign(new URL(url), { password: 's3cret' }).href,
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a user who may not log in',
+      category: 'usage',
+      code: '28000',
+      prepare: async (database, url) => {
+        const own = await userOf(url, '')
+        await database.query(`ALTER ROLE ${new URL(own).username} NOLOGIN`)
+        return own
+      },
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a database that is not there',
+      category: 'usage',
+      code: '3D000',
+      prepare: async (_, url) => Object.assign(new URL(url), { pathname: '/missing' }).href,
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
+      what: 'a row that is too long for its index',
+      category: 'data',
+      code: '54000',
+      prepare: async (database) => {
+        await database.query('CREATE TABLE long (name TEXT PRIMARY KEY)')
+      },
+      run: (on) =>
+        on.query(
+          "INSERT INTO long SELECT string_agg(md5(n::text), '') FROM generate_series(1, 999) n",
+        ),
+    },
+  ],
+  said: SAID,
+  elsewhere: [
+    '08',
+    '57P05',
+    '25P03',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    '40001',
+    '55P03',
+    '53100',
+    '53',
+    '58030',
   ],
 })
 

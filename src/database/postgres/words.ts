@@ -49,17 +49,5 @@ export const POSTGRES: ProductWords<PostgresOptions['ssl']> = {
     trusted: { checkServerIdentity: () => undefined },
     named: {},
   },
-  checks: {
-    ECONNRESET: 'the connection was cut. Check that host and port are those of a PostgreSQL server',
-  },
-  refusals: {
-    '28P01': 'Check user name and password',
-    '28000':
-      'Check the user name, and that pg_hba.conf lets this user in from this host. Where it asks ' +
-      'for TLS, add ?sslmode=require to the URL',
-    '3D000': 'Check the name of the database, or make it (CREATE DATABASE "%")',
-    '42501': 'Let the user in (GRANT CONNECT ON DATABASE "%" TO …)',
-    '53300': 'Raise max_connections at the server, or lower connection_limit here',
-  },
   errors: ERRORS,
 }

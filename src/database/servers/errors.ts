@@ -1,8 +1,9 @@
 /** Errors that any database server may cause, whichever driver reports them. */
 import { isTlsError } from '../../support/tls-error.js'
-import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
+import { DatabaseError } from '../database.js'
 import { ACQUIRE_TIMEOUT_MS, QUEUE_LIMIT } from './limits.js'
-import type { Categories, ErrorRead, ErrorWords } from './product.js'
+import type { ErrorRead, ErrorWords } from './product.js'
+import { withRemedy } from './said.js'
 
 /** Code of an answer that did not come in time. */
 export const SILENCE = 'ETIMEDOUT'
@@ -50,15 +51,7 @@ export function translated(words: ErrorWords, error: unknown): DatabaseError {
   const { code, category, message, isServers } = words.read(error)
   if (!isServers) return new DatabaseError(code, category, message)
   const shown = words.quotesNames(code) ? message : withoutValues(message)
-  return new DatabaseError(code, category, `${code}: ${shown}${words.remedies[code] ?? ''}`)
-}
-
-export function categoryOf<T>(
-  categories: Categories<T>,
-  fits: (one: T) => boolean,
-): DatabaseErrorCategory | undefined {
-  const all = ['lock', 'unreachable', 'capacity', 'data'] as const
-  return all.find((category) => categories[category].some(fits))
+  return new DatabaseError(code, category, withRemedy(`${code}: ${shown}`, words.said(code)))
 }
 
 /** TLS that is not there or not trusted, a password that is missing: these do not pass. */

@@ -3,9 +3,8 @@
  * which server, database and user are meant, and what to check. A message never has the password.
  */
 import { DatabaseError } from '../database.js'
-import { SILENCE } from './errors.js'
-import { CONNECT_TIMEOUT_MS } from './limits.js'
 import type { ProductWords } from './product.js'
+import { withRemedy } from './said.js'
 
 export interface Place {
   /** URL of the server and its database, without user and password; or the socket and both. */
@@ -15,20 +14,6 @@ export interface Place {
   /** Name of the schema (MySQL) or of the database (PostgreSQL). */
   readonly schema: string
   readonly user: string | undefined
-}
-
-/** Advice where nothing answers, by the code of the system or of Node. */
-const CHECK: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there. Check host and port, and that the server is running',
-  ENOTFOUND: 'the host name is unknown. Check its spelling and the DNS',
-  EAI_AGAIN: 'the DNS does not answer. Check the host name and the DNS',
-  EHOSTUNREACH: 'no route leads there. Check the host and the network',
-  ENETUNREACH: 'no route leads there. Check the host and the network',
-  ENOENT: 'there is no such socket. Check its path, and that the server is running',
-  EACCES: 'this process may not open the socket. Check its permissions',
-  [SILENCE]:
-    `no answer within ${CONNECT_TIMEOUT_MS / 1000} s. Check host and port, the firewall and the ` +
-    'network',
 }
 
 /** Options of a client that say where its server is. */
@@ -58,26 +43,28 @@ export function placeOf(
 
 /** The error of a connection that could not be made, and what to check. */
 export function connectionError(
-  { errors, checks, refusals }: ProductWords,
+  { errors }: ProductWords,
   error: unknown,
   { name, server, schema, user = '' }: Place,
 ): DatabaseError {
   const { code, category, message, isServers } = errors.read(error)
+  const said = errors.said(code)
   let text: string
   if (isServers) {
     // At this point the server has seen names and no values.
     const whom = /\buser\b/.test(message) ? '' : ` (user "${user}")`
-    const remedy = refusals[code] ? `. ${filled(refusals[code], schema)}` : ''
-    text = `refuses the connection (${code}): ${message}${whom}${remedy}`
+    text = `refuses the connection (${code}): ${message}${whom}`
   } else {
-    const check = checks[code] ?? CHECK[code] ?? '%'
-    text = `cannot be reached (${code}): ${filled(check, message)}`
+    // What a client says of TLS is more than the row can say.
+    const why = said?.cause && category === 'unreachable' ? lowered(said.cause) : message
+    text = `cannot be reached (${code}): ${why}`
   }
+  text = withRemedy(text, said, schema)
   return new DatabaseError(code, category, `${name} ${text}`, { unsent: true, server })
 }
 
-function filled(text: string, value: string): string {
-  return text.replace('%', () => value)
+function lowered(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1)
 }
 
 /**

@@ -4,6 +4,7 @@
  */
 import type { DatabaseErrorCategory } from '../database.js'
 import type { DatabaseHost } from './host-list.js'
+import type { Said } from './said.js'
 
 /** Options that all products have. */
 export interface ServerOptions<Ssl = unknown> {
@@ -23,7 +24,7 @@ export type Parameters = ReadonlyMap<string, string>
 /** Returns what a message calls a parameter of the URL: it may have come from a variable. */
 export type Named = (parameter: string) => string
 
-/** Words of a product. In its texts, `%` is the name of the schema or database. */
+/** Words of a product. */
 export interface ProductWords<Ssl = unknown> {
   /** In messages: `MySQL`. */
   readonly name: string
@@ -36,10 +37,6 @@ export interface ProductWords<Ssl = unknown> {
   readonly tls: TlsWords
   /** Options of the product alone, which are texts. */
   readonly options: readonly string[]
-  /** Advice where no connection was made, by code; `%` is the client's message. */
-  readonly checks: Readonly<Record<string, string>>
-  /** Advice where the server has answered and refused, by code. */
-  readonly refusals: Readonly<Record<string, string>>
   readonly errors: ErrorWords
 }
 
@@ -91,8 +88,8 @@ export interface ErrorWords {
   readonly read: (error: unknown) => ErrorRead
   /** Whether the quotes in the message of an error hold names only. */
   readonly quotesNames: (code: string) => boolean
-  /** Remedies, where the server's own message gives none. */
-  readonly remedies: Readonly<Record<string, string>>
+  /** The row of a code in the table of what the server can say. */
+  readonly said: (code: string) => Said | undefined
 }
 
 /** An error of a driver. */
@@ -103,6 +100,3 @@ export interface ErrorRead {
   readonly message: string
   readonly isServers: boolean
 }
-
-/** Errors of the server by numbers or texts of its own. */
-export type Categories<T> = Readonly<Record<Exclude<DatabaseErrorCategory, 'usage'>, readonly T[]>>

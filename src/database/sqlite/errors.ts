@@ -2,7 +2,9 @@
  * Translates errors of SQLite into a DatabaseError. Their messages name tables and columns, and
  * never values, because these are bound.
  */
-import { DatabaseError, type DatabaseErrorCategory } from '../database.js'
+import { DatabaseError } from '../database.js'
+import { saidOf, withRemedy } from '../servers/said.js'
+import { SAID } from './said.js'
 
 /** Failure as the thread reports it. */
 export interface SqliteFailure {
@@ -12,29 +14,11 @@ export interface SqliteFailure {
   readonly message: string
 }
 
-/** By primary result code, https://sqlite.org/rescode.html */
-const CATEGORIES = new Map<number, DatabaseErrorCategory>([
-  [5, 'lock'], // BUSY
-  [6, 'lock'], // LOCKED
-  [7, 'capacity'], // NOMEM
-  [8, 'capacity'], // READONLY
-  [10, 'capacity'], // IOERR
-  [13, 'capacity'], // FULL
-  [14, 'capacity'], // CANTOPEN
-  [18, 'data'], // TOOBIG
-  [19, 'data'], // CONSTRAINT
-  [20, 'data'], // MISMATCH
-  [25, 'data'], // RANGE
-])
-
-/** Remedies, by primary result code. */
-const REMEDIES = new Map<number, string>([
-  [5, 'Another process holds the file: keep its transactions short'],
-  [8, 'Let this process write to the file and to its folder'],
-  [11, 'Restore the file from a backup'],
-  [13, 'Free space on its disk'],
-  [26, 'Name another file, or none that is there'],
-])
+/** Names of the primary result codes by number, https://sqlite.org/rescode.html */
+const PRIMARY =
+  'OK ERROR INTERNAL PERM ABORT BUSY LOCKED NOMEM READONLY INTERRUPT IOERR CORRUPT NOTFOUND FULL ' +
+  'CANTOPEN PROTOCOL EMPTY SCHEMA TOOBIG CONSTRAINT MISMATCH MISUSE NOLFS AUTH FORMAT RANGE NOTADB'
+const NAMES = PRIMARY.split(' ').map((name) => `SQLITE_${name}`)
 
 /**
  * Messages of errors that have no result code of their own. They are about the rows: fewer of them
@@ -43,25 +27,15 @@ const REMEDIES = new Map<number, string>([
 const TOO_MANY = /^too many SQL variables|^too many terms/
 
 export function sqliteError({ code, raw, message }: SqliteFailure): DatabaseError {
-  const category =
-    code === 'SQLITE_CANTOPEN'
-      ? 'capacity'
-      : TOO_MANY.test(message)
-        ? 'data'
-        : (CATEGORIES.get(raw & 0xff) ?? 'usage')
-  const remedy = REMEDIES.get(raw & 0xff)
+  const said = saidOf(SAID, raw === 0 ? code : (NAMES[raw & 0xff] ?? code))
+  const category = TOO_MANY.test(message) ? 'data' : (said?.category ?? 'usage')
   const text = code.startsWith('SQLITE_') ? `${code}: ${message}` : message
-  return new DatabaseError(code, category, remedy === undefined ? text : `${text}. ${remedy}`)
+  return new DatabaseError(code, category, withRemedy(text, said))
 }
 
 /** The error of a file that cannot be opened, or of the driver that is missing. */
 export function openingError(failure: SqliteFailure, file: string): DatabaseError {
   const { code, category, message } = sqliteError(failure)
   if (!code.startsWith('SQLITE_')) return new DatabaseError(code, category, message)
-  return new DatabaseError(
-    code,
-    category,
-    `sqlite:${file} cannot be opened (${message}). Check that the folder is there and that ` +
-      'this process may write in it',
-  )
+  return new DatabaseError(code, category, `sqlite:${file} cannot be opened: ${message}`)
 }

@@ -13,6 +13,7 @@ import { rejects } from '../../testing/rejects.js'
 import { testErrorCategories } from '../error-categories.suite.js'
 import { testMigrations } from '../migrations.suite.js'
 import { sqliteError } from './errors.js'
+import { SAID } from './said.js'
 import { CLOSE_TIMEOUT_MS } from '../../support/lifetime.js'
 import { SqliteSession } from './session.js'
 import { SqliteDatabase, sqlite } from './sqlite.js'
@@ -78,6 +79,39 @@ testErrorCategories({
       prepare: async (database) => void (await database.query('PRAGMA max_page_count = 1')),
       run: (on) => on.query('INSERT INTO kinds VALUES (2, 1, ?)', ['x'.repeat(100_000)]),
     },
+    {
+      what: 'a file of another program',
+      category: 'usage',
+      code: 'SQLITE_NOTADB',
+      prepare: async () => {
+        const file = freshFile()
+        writeFileSync(file, 'no database'.repeat(100))
+        return file
+      },
+      run: (on) => on.query('SELECT 1'),
+    },
+    {
+      what: 'a folder that is not there',
+      category: 'capacity',
+      code: 'SQLITE_CANTOPEN',
+      prepare: async () => join(folder, 'missing', 'file.db'),
+      run: (on) => on.query('SELECT 1'),
+    },
+    {
+      what: 'a value that is too long',
+      category: 'data',
+      code: 'SQLITE_TOOBIG',
+      run: (on) => on.query('UPDATE kinds SET name = zeroblob(2000000000)'),
+    },
+  ],
+  said: SAID,
+  elsewhere: [
+    'SQLITE_BUSY',
+    'SQLITE_IOERR',
+    'SQLITE_CORRUPT',
+    'SQLITE_SCHEMA',
+    'SQLITE_PERM',
+    'SQLITE_AUTH',
   ],
 })
 
@@ -284,7 +318,7 @@ test('a file that cannot be opened has category capacity; later statements work'
   const place = join(folder, 'later')
   const database = new SqliteDatabase(join(place, 'x.db'))
   const error = await rejects(database.query('SELECT 1'), 'capacity', 'SQLITE_CANTOPEN')
-  assert.match(error.message, /^sqlite:\/.* cannot be opened .*Check that the folder is there/)
+  assert.match(error.message, /^sqlite:\/.* cannot be opened: .*Check that the folder is there/)
   mkdirSync(place)
   assert.equal((await database.query('SELECT 1 AS one')).rows[0]?.['one'], 1)
   await database.close()

@@ -1,0 +1,124 @@
+/** What PostgreSQL, PgBouncer and pg can say. */
+import { rows, type Said } from '../servers/said.js'
+
+const AGAIN = 'The whole transaction was rolled back: retry its work'
+
+/**
+ * By SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html. Two characters stand
+ * for all that begin with them and have no row.
+ */
+export const SAID: readonly Said[] = rows([
+  [
+    'unreachable',
+    '08',
+    'Check the network, and proxies on the way. PgBouncer must pool by session or by transaction',
+    'The connection broke, or PgBouncer refused what was sent on it',
+  ],
+  [
+    'unreachable',
+    '57014',
+    'Raise statement_timeout at the server, and check its load',
+    'A statement took too long, or was canceled',
+  ],
+  [
+    'unreachable',
+    '57P01 57P02 57P03',
+    'Unless the server was restarted, find out who did it',
+    'The server stops, starts or crashed, or somebody ran pg_terminate_backend',
+  ],
+  ['unreachable', '57P05', 'Do nothing: the next call uses another one', 'The connection was idle'],
+  [
+    'unreachable',
+    '25P03 25P04',
+    'Do slow work before the transaction, and check that nothing blocks the event loop',
+    'A transaction was idle or open for too long',
+  ],
+  ['usage', '28P01', 'Check user name and password', 'The login is refused'],
+  [
+    'usage',
+    '28000',
+    'Check the user name, and that pg_hba.conf lets this user in from this host. Where it asks ' +
+      'for TLS, add ?sslmode=require to the URL',
+    'pg_hba.conf does not let the user in',
+  ],
+  [
+    'usage',
+    '3D000',
+    'Check the name of the database, or make it (CREATE DATABASE "%")',
+    'There is no such database',
+  ],
+  [
+    'usage',
+    '42501',
+    'Processes need CONNECT on the database, and SELECT, INSERT, UPDATE and DELETE on the ' +
+      'tables. What makes the tables, such as `wide-cache migrate`, also needs CREATE on the ' +
+      'schema',
+    'The user lacks a right',
+  ],
+  [
+    'usage',
+    'DEPTH_ZERO_SELF_SIGNED_CERT SELF_SIGNED_CERT_IN_CHAIN ' +
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY UNABLE_TO_VERIFY_LEAF_SIGNATURE ' +
+      'CERT_HAS_EXPIRED',
+    'Name the authority with sslrootcert, or encrypt without verifying: sslmode=require',
+    'The certificate is not trusted',
+  ],
+  [
+    'usage',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'Connect by that name, or verify only the authority: sslmode=verify-ca',
+    'The certificate has another name',
+  ],
+  ['lock', '40001 40P01', AGAIN, 'Two transactions were in the way of each other'],
+  ['lock', '55P03', `${AGAIN}. Keep transactions short`, 'Somebody else held the lock for 20 s'],
+  [
+    'capacity',
+    '25006',
+    'Name the server that takes writes, or make this one writable',
+    'The server is read-only: a standby, or the old primary',
+  ],
+  ['capacity', '53100', 'Free space where the server keeps its data', 'The disk is full'],
+  [
+    'capacity',
+    '53300',
+    'Raise max_connections at the server, or lower connection_limit here',
+    'No connection is left',
+  ],
+  [
+    'capacity',
+    '53',
+    'Give it more of what the message names',
+    'The server lacks memory or something else',
+  ],
+  // XX000 is all that a full disk says at the start of a connection.
+  [
+    'capacity',
+    '58030 XX000',
+    "Read the server's log",
+    'The server cannot read or write its files, or has trouble of its own',
+  ],
+  [
+    'data',
+    '22 42804',
+    'Check the value, or change the column',
+    'A value does not fit its column or its type',
+  ],
+  [
+    'data',
+    '23 44 P0001',
+    'Change the row, or what refuses it',
+    'A key exists already, or a constraint, a view or a trigger refuses the row',
+  ],
+  [
+    'data',
+    '54',
+    'Send smaller values, or fewer at once',
+    'A row, an index entry or a statement is too long',
+  ],
+  [
+    'usage',
+    '42P01',
+    'Run `wide-cache migrate`, or make the table if it is your own',
+    'A table is missing',
+  ],
+])
