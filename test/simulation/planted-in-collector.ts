@@ -173,8 +173,8 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return read.call(this, Math.max(from, (watermark() ?? -Infinity) + 1), to, silent)
       }
     },
-    told: /has been forgotten|waits in its process/,
-    seed: 71,
+    told: /has not read|has been forgotten|waits in its process/,
+    seed: 20,
   },
   {
     name: "what is old is removed by the database's clock",
