@@ -64,21 +64,23 @@ class Sent implements Exchange {
   }
 
   get type(): string | undefined {
-    return textOf(this.#res.getHeader('content-type')) ?? TYPE.exec(this.#head)?.[1]
+    return this.#sent('content-type', TYPE)
   }
 
   get disposition(): string | undefined {
-    return textOf(this.#res.getHeader('content-disposition')) ?? DISPOSITION.exec(this.#head)?.[1]
+    return this.#sent('content-disposition', DISPOSITION)
   }
 
   /**
    * Headers are not kept where writeHead() was given all at once. Then only the head as it was sent
-   * tells.
+   * tells. All are kept, or none.
    */
-  get #head(): string {
+  #sent(name: string, line: RegExp): string | undefined {
     const res = this.#res
-    if (res.getHeader('content-type') !== undefined) return ''
-    return '_header' in res && typeof res._header === 'string' ? res._header : ''
+    const kept = res.getHeader(name)
+    if (kept !== undefined) return typeof kept === 'string' ? kept : undefined
+    if (res.hasHeader('content-type') || !('_header' in res)) return undefined
+    return typeof res._header === 'string' ? line.exec(res._header)?.[1] : undefined
   }
 
   isNoPage(): boolean {
@@ -88,10 +90,6 @@ class Sent implements Exchange {
   isBot(): boolean {
     return this.#bots.isBot(this.#req)
   }
-}
-
-function textOf(value: unknown): string | undefined {
-  return typeof value === 'string' ? value : undefined
 }
 
 /** The visitor asks not to be followed: Global Privacy Control, or Do Not Track. */

@@ -89,10 +89,16 @@ const FETCHES_A_PART = ['hx-request', 'x-alpine-request', 'x-up-version'] as con
 const SCRIPT = 'xmlhttprequest'
 const SWUP = 'swup'
 
+/** A loop: each request comes here, and `some()` would cost it a function. */
+function hasAny(headers: RuleHeaders, names: readonly (keyof RuleHeaders)[]): boolean {
+  for (const name of names) if (headers[name] !== undefined) return true
+  return false
+}
+
 /** Tells whether a library says that it fetches the page that the visitor goes to. */
 function navigates(headers: RuleHeaders): boolean {
   return (
-    NAVIGATES.some((name) => headers[name] !== undefined) ||
+    hasAny(headers, NAVIGATES) ||
     headers['x-turbo-request-id'] !== undefined ||
     headers['x-requested-with'] === SWUP ||
     // Unpoly goes to a page if it replaces what a failure would replace, too: the main element.
@@ -114,7 +120,7 @@ function isWhole(exchange: Exchange): boolean {
   if (dest !== undefined && dest !== 'empty') return false
   if (isFrame) return false
   if (navigates(headers)) return true
-  if (FETCHES_A_PART.some((name) => headers[name] !== undefined)) return false
+  if (hasAny(headers, FETCHES_A_PART)) return false
   // A service worker fetches the page of a navigation. A link with `download` accepts anything.
   if (dest === 'empty') return mode === 'navigate' && asksForHtml(headers)
   const requestedWith = headers['x-requested-with']
@@ -130,7 +136,6 @@ const IN_ADVANCE = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz', 'x-sec-purpo
 const ADVANCE = /\b(?:prefetch|prerender|preview)\b/i
 
 function isInAdvance(headers: RuleHeaders): boolean {
-  // A loop: each request comes here, and `some()` would cost it a function.
   for (const name of IN_ADVANCE) {
     const purpose = headers[name]
     if (typeof purpose === 'string' && ADVANCE.test(purpose)) return true
