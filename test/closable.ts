@@ -104,7 +104,7 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
     make: ({ database, logger }) =>
       new wideCache.CollisionFreeMap({
         database,
-        id: name,
+        name: name,
         logger,
         combine: (_key: string, sum: number | undefined, updates) =>
           updates.reduce((a, b) => a + b, sum ?? 0),
@@ -114,7 +114,7 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
   ExportQueue: {
     what: `ExportQueue "${name}"`,
     make: ({ database, logger }) =>
-      new wideCache.ExportQueue({ database, id: name, logger, exporter: () => undefined }),
+      new wideCache.ExportQueue({ database, name: name, logger, exporter: () => undefined }),
     args: {
       changeBuckets: [7],
       instrument: [meter],

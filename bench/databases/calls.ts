@@ -34,7 +34,7 @@ export async function callsOn(database: Database, memcachedAddress: string): Pro
   const global = new GlobalCounter({ name: 'calls', database, cache })
   const sequence = new Sequence({ name: 'calls', database, cache })
   const map = new CollisionFreeMap<string, number>({
-    id: 'calls',
+    name: 'calls',
     database,
     every: false,
     combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current),

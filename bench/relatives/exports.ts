@@ -27,7 +27,7 @@ export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
   })
   const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
   const queue = new ExportQueue<string, number>({
-    id: 'bench',
+    name: 'bench',
     database,
     every: false,
     exporter: (entries) => entries.forEach(({ value }) => exported.add(value)),

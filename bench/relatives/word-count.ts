@@ -89,7 +89,7 @@ async function throughMap(mysqlUrl: string): Promise<Site> {
   const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
   const map = new CollisionFreeMap<string, number>({
     database,
-    id: 'words',
+    name: 'words',
     buckets: BUCKETS,
     every: false,
     combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current),

@@ -17,7 +17,7 @@ const database = sqlite(join(folder, 'words.db'))
 const elsewhere = new Map()
 const exports = new ExportQueue({
   database,
-  id: 'words',
+  name: 'words',
   every: false, // By default it runs by itself; here we say when.
   async exporter(entries) {
     for (const { key, value, version } of entries) {
@@ -30,7 +30,7 @@ const exports = new ExportQueue({
 
 const counts = new CollisionFreeMap({
   database,
-  id: 'words',
+  name: 'words',
   every: false,
   // The new count of a word from its current one and what is queued; undefined deletes it.
   combine: (word, current = 0, updates) => updates.reduce((a, b) => a + b, current) || undefined,

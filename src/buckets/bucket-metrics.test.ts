@@ -63,7 +63,7 @@ for (const [where, fresh] of databases) {
       new MapOfParts(
         mapParts(
           {
-            id,
+            name: id,
             database,
             every: false,
             logger: SILENT,
@@ -115,7 +115,7 @@ for (const [where, fresh] of databases) {
     const open = (id: string) =>
       new ExportQueueIn<string, number>(
         {
-          id,
+          name: id,
           database,
           every: false,
           logger: SILENT,
@@ -179,7 +179,7 @@ test('every metric is on the page; SQL is read once in 10 s; errors have a serve
   const database = breakable(sqlite(':memory:'), broken)
   const combine = (_key: string, sum: number | undefined) => sum ?? 0
   const map = new MapOfParts(
-    mapParts({ id: 'mine', database, every: false, logger: SILENT, combine }, environment),
+    mapParts({ name: 'mine', database, every: false, logger: SILENT, combine }, environment),
   )
   const names = (page: string) => [...page.matchAll(/^# TYPE (\S+)/gm)].map(([, name]) => name)
   await map.migrate()
@@ -210,7 +210,7 @@ test('close() ends what instrument() has begun', async () => {
     addBatchObservableCallback: (callback: unknown) => void observing.add(callback),
     removeBatchObservableCallback: (callback: unknown) => void observing.delete(callback),
   }
-  const queue = new ExportQueue({ id: 'mine', database: 'sqlite::memory:', exporter: () => {} })
+  const queue = new ExportQueue({ name: 'mine', database: 'sqlite::memory:', exporter: () => {} })
   queue.instrument(meter)
   assert.equal(observing.size, 1)
   await queue.close()

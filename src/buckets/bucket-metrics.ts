@@ -102,7 +102,7 @@ export class BucketMetrics implements Measured {
 
   constructor(queue: Queue<unknown, unknown>, metrics: QueueMetrics<MetricTable>, calls: Calls) {
     const {
-      id,
+      name: id,
       database,
       environment: { clock },
     } = queue
@@ -147,7 +147,7 @@ export class BucketMetrics implements Measured {
   async readings(): Promise<Reading[]> {
     const { stored, process } = this.#metrics
     const {
-      id,
+      name: id,
       errors,
       environment: { clock },
     } = this.#queue

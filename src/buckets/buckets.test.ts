@@ -14,7 +14,7 @@ test('a change of the number of buckets that has failed is not taken for one', a
       return database.transaction(work)
     },
   })
-  const options = { id: 'map', every: false, combine: () => 1 } as const
+  const options = { name: 'map', every: false, combine: () => 1 } as const
   await new CollisionFreeMap({ ...options, database, buckets: 2 }).migrate()
   const map = new CollisionFreeMap({ ...options, database: failing, buckets: 3 })
   fails = true

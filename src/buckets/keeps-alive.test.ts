@@ -27,7 +27,7 @@ const come = async ([{ key }]) => {
 const combine = (_, current, updates) => updates[0]
 const given = ExportQueue ? { exporter: come } : { combine, onUpdate: come }
 const schedule = every && { every: JSON.parse(every) }
-const worker = new Class({ id: 'work', database, ...schedule, ...given })
+const worker = new Class({ name: 'work', database, ...schedule, ...given })
 `
 
 /** Runs it up to its end, and returns its exit status and what it has printed. */
@@ -55,13 +55,13 @@ for (const [where, fresh] of databases) {
     const url = await fresh()
     const { database } = openDatabase(url)
     const queue = new ExportQueue<string, number>({
-      id: 'work',
+      name: 'work',
       database,
       every: false,
       exporter() {},
     })
     const map = new CollisionFreeMap<string, number>({
-      id: 'work',
+      name: 'work',
       database,
       every: false,
       combine: (_, current) => current,

@@ -3,7 +3,7 @@ import type { Logger } from '../support/logger.js'
 import { DAY_MS } from '../support/clock.js'
 import { given, integer, loggerOf, identifier, wrongType } from '../support/options.js'
 import type { Codec } from '../support/codec.js'
-import { exactJson } from './exact-json.js'
+import { exactJson } from '../support/exact-json.js'
 import { type Every, everyOf } from './processing.js'
 
 /** Options that maps and export queues share. */
@@ -13,8 +13,8 @@ export interface BucketOptions<K, V> {
    * DATABASE_URL, else `sqlite:./wide-cache.db`
    */
   database?: string | Database | undefined
-  /** Processes that give the same id share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
-  id: string
+  /** Processes that give the same name share it. 1 to 32 letters, digits, `_`, `.`, `-`. */
+  name: string
   /**
    * Number of parts that are worked on independently, at least a few times as many as processors, 1
    * to 1000. The first process stores it; one that gives another number later is refused, with a
@@ -52,7 +52,7 @@ const DEFAULT_TIMEOUT_MS = 60_000
 /** The names of {@link BucketOptions}. */
 export const BUCKET_OPTIONS = [
   'database',
-  'id',
+  'name',
   'buckets',
   'every',
   'timeoutMs',
@@ -69,7 +69,7 @@ export function bucketsOf(option: string, buckets: unknown): number {
 /** The checked {@link BucketOptions}. */
 export interface QueueSettings<K, V> {
   readonly database: string | Database | undefined
-  readonly id: string
+  readonly name: string
   /** `given`: as the user said, if so; `byDefault`: for a new one. */
   readonly buckets: { readonly given: number | undefined; readonly byDefault: number }
   readonly every: Every
@@ -86,7 +86,7 @@ export function queueSettings<K, V>(
 ): QueueSettings<K, V> {
   const {
     database,
-    id,
+    name,
     buckets,
     every,
     timeoutMs = DEFAULT_TIMEOUT_MS,
@@ -96,7 +96,7 @@ export function queueSettings<K, V>(
   } = given(options)
   return {
     database,
-    id: identifier('id', id),
+    name: identifier('name', name),
     buckets: {
       given: buckets === undefined ? undefined : bucketsOf('buckets', buckets),
       byDefault: defaultBuckets,

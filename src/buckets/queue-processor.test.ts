@@ -20,7 +20,7 @@ test('close() resolves when the run under way has ended and its lease is given b
   const begun = new Promise<void>((resolve) => (begin = resolve))
   const queue = new ExportQueueIn<string, number>(
     {
-      id: 'queue',
+      name: 'queue',
       database,
       every: EVERY_MS,
       logger: SILENT,
@@ -56,7 +56,7 @@ test('while a call never settles the other entries come, and log and metric say 
   let reason: unknown
   const queue = new ExportQueueIn<string, number>(
     {
-      id: 'queue',
+      name: 'queue',
       database,
       buckets: 1000,
       every: EVERY_MS,

@@ -35,7 +35,7 @@ export abstract class QueueProcessor {
     this.#processing = new Processing({
       every,
       names: queue.tables,
-      id: queue.id,
+      id: queue.name,
       database: queue.database.database,
       enter: () => queue.buckets.enter(),
       process: () => this.#process(),

@@ -31,7 +31,7 @@ export interface QueueTables extends BucketTables {
 
 export class Queue<K, V> {
   readonly tables: QueueTables
-  readonly id: string
+  readonly name: string
   readonly connections: Connections
   readonly database: PreparedDatabase
   readonly keys: Encoding<K>
@@ -53,23 +53,23 @@ export class Queue<K, V> {
     settings: QueueSettings<K, V>,
     environment: Environment,
   ) {
-    const { id, database, buckets, keyCodec, valueCodec, logger } = settings
+    const { name, database, buckets, keyCodec, valueCodec, logger } = settings
     const { queued, owner, key, value } = tables
     this.tables = tables
     this.#queued = table(queued, [owner, 'hash', key, value])
-    this.id = id
-    this.connections = new Connections(what, id, environment)
+    this.name = name
+    this.connections = new Connections(what, name, environment)
     this.database = this.connections.openDatabase(database, ['collision-free-map'], {
       logger,
       through: (opened) => CountingDatabase.of(opened, environment.clock),
     })
-    const shown = `${tables.what} "${id}"`
+    const shown = `${tables.what} "${name}"`
     this.#transactions = new OwnTransactions(this.database.database, shown)
     this.#siteTransactions = new SiteTransactions(this.database, shown, environment)
     this.errors = isCounting(database) ? undefined : errorsOf(this.database.database)
     this.keys = new Encoding('key', keyCodec)
     this.values = new Encoding('value', valueCodec)
-    this.buckets = new Buckets(this.database, tables, id, buckets)
+    this.buckets = new Buckets(this.database, tables, name, buckets)
     this.logger = new BurstLogger(logger, () => environment.clock.elapsed())
     this.environment = environment
   }
@@ -78,7 +78,7 @@ export class Queue<K, V> {
   callsOf(name: string, timeoutMs: number): Calls {
     const { environment, logger } = this
     return new Calls({
-      what: `${name} of the ${this.tables.what} "${this.id}"`,
+      what: `${name} of the ${this.tables.what} "${this.name}"`,
       timeoutMs,
       environment,
       logger,
@@ -99,7 +99,7 @@ export class Queue<K, V> {
     if (typeof tx === 'function') {
       const { name: table, columns } = this.#queued
       const values = rows.map(({ hash, key, value }) => [hash, key, value])
-      const added = { table, columns, id: this.id, rows: values }
+      const added = { table, columns, name: this.name, rows: values }
       return this.#siteTransactions.insert(tx as RunSql, added)
     }
     const own = this.own(tx)
@@ -121,7 +121,7 @@ export class Queue<K, V> {
   insert(tx: Transaction, rows: readonly Encoded[]): Promise<void> {
     return this.#queued.insert(
       tx,
-      rows.map(({ hash, key, value }) => [this.id, hash, key, value]),
+      rows.map(({ hash, key, value }) => [this.name, hash, key, value]),
     )
   }
 }

@@ -21,7 +21,7 @@ export interface SiteRows {
   /** The first one is for the id of the owner. */
   readonly columns: readonly string[]
   /** Letters, digits, and signs that need no escape. */
-  readonly id: string
+  readonly name: string
   readonly rows: Iterable<readonly (number | Buffer)[]>
 }
 
@@ -158,7 +158,7 @@ function codesIn(error: unknown, depth = 4): Set<string> {
  * Statements that insert the rows, and fail in another database: there, the subquery has two rows.
  */
 function* insertsOf(
-  { table, columns, id, rows }: SiteRows,
+  { table, columns, name: id, rows }: SiteRows,
   identity: string,
   literal: (value: number | Buffer) => string,
   maxBytes: number,

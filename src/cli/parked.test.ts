@@ -57,7 +57,7 @@ function each(name: string, body: (world: World) => Promise<void>): void {
       }
       const map = new CollisionFreeMap<string, number>({
         ...common,
-        id: 'stock',
+        name: 'stock',
         combine(key, current = 0, updates) {
           fail(key)
           return updates.reduce((sum, n) => sum + n, current)
@@ -65,7 +65,7 @@ function each(name: string, body: (world: World) => Promise<void>): void {
       })
       const queue = new ExportQueue<string, number>({
         ...common,
-        id: 'prices',
+        name: 'prices',
         async exporter(entries) {
           await world.during?.()
           for (const { key } of entries) fail(key)

@@ -68,7 +68,7 @@ export function mapSuite(under: MapUnderTest): void {
           database,
           (options, on = database) =>
             new CollisionFreeMap({
-              id: 'sums',
+              name: 'sums',
               combine: add,
               logger: keptLog(),
               every: false,
@@ -259,7 +259,10 @@ export function mapSuite(under: MapUnderTest): void {
       combined.push(key)
       return add(key, current, updates)
     }
-    const [map, other] = [sums({ buckets: 1, combine: follow }), sums({ id: 'other', buckets: 1 })]
+    const [map, other] = [
+      sums({ buckets: 1, combine: follow }),
+      sums({ name: 'other', buckets: 1 }),
+    ]
     const hot = UPDATES_A_PORTION + 100
     await other.update([['hot', 1]])
     await map.update([['cold', 1]])
@@ -299,7 +302,7 @@ export function mapSuite(under: MapUnderTest): void {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
         const follower = new Follower()
-        const open = (): Sums => sums({ id: `run-${run}`, onUpdate: follower.onUpdate })
+        const open = (): Sums => sums({ name: `run-${run}`, onUpdate: follower.onUpdate })
         run++
         let map = open()
         const model = new Map<string, number>()
@@ -483,11 +486,11 @@ export function mapSuite(under: MapUnderTest): void {
         async (chances, id) => {
           const name = id.slice(0, 32)
           const faulty = failingAnywhere(database, () => chances.next().value === 0)
-          const writer = sums({ id: name, buckets: 3 })
+          const writer = sums({ name: name, buckets: 3 })
           const changes: Change<string, number>[] = []
           const processor = sums(
             {
-              id: name,
+              name: name,
               buckets: 3,
               onUpdate: (found) => {
                 changes.push(...found)
@@ -507,7 +510,7 @@ export function mapSuite(under: MapUnderTest): void {
           }
           // The server may still hold a bucket for a connection that has been cut: it is passed by
           // until then.
-          const last = sums({ id: name, buckets: 3 })
+          const last = sums({ name: name, buckets: 3 })
           const queued = async () =>
             (await database.query('SELECT id FROM collision_free_map_queue WHERE map = ?', [name]))
               .rows.length
@@ -646,7 +649,12 @@ export function mapSuite(under: MapUnderTest): void {
     await map.migrate()
     const { database: second } = openDatabase(url)
     const asked: string[] = []
-    const watched = new CollisionFreeMap({ id: 'sums', database: url, combine: add, every: false })
+    const watched = new CollisionFreeMap({
+      name: 'sums',
+      database: url,
+      combine: add,
+      every: false,
+    })
     try {
       for (let i = 0; i < 3; i++) {
         await second.transaction(async (tx) => {
@@ -802,7 +810,7 @@ export function mapSuite(under: MapUnderTest): void {
     await other.changeBuckets(7)
     assert.equal(await other.process(), 0)
     await assert.rejects(sums({ buckets: 3 }).process(), { name: 'BucketsDifferError' })
-    await sums({ id: 'another', buckets: 3 }).migrate()
+    await sums({ name: 'another', buckets: 3 }).migrate()
     assert.deepEqual(
       (await database.query('SELECT map, buckets FROM collision_free_maps ORDER BY map')).rows.map(
         (row) => [row['map'], row['buckets']],
@@ -925,8 +933,8 @@ export function mapSuite(under: MapUnderTest): void {
     }
   })
 
-  it('maps of other ids are left alone', async (_, sums) => {
-    const [one, other] = [sums({ id: 'one' }), sums({ id: 'other' })]
+  it('maps of other names are left alone', async (_, sums) => {
+    const [one, other] = [sums({ name: 'one' }), sums({ name: 'other' })]
     await one.update([['a', 1]])
     await other.update([['a', 10]])
     assert.equal(await one.process(), 1)
@@ -938,7 +946,7 @@ export function mapSuite(under: MapUnderTest): void {
     const changes: unknown[] = []
     const map = new CollisionFreeMap<[string, number], { seen: string[] }>({
       database,
-      id: 'objects',
+      name: 'objects',
       combine(key, current, updates) {
         key[0] = 'spoilt'
         const into = current ?? { seen: [] }
@@ -959,7 +967,7 @@ export function mapSuite(under: MapUnderTest): void {
     ])
     const bytes = new CollisionFreeMap<Buffer, Buffer>({
       database,
-      id: 'bytes',
+      name: 'bytes',
       combine: (_, current, updates) => Buffer.concat([current ?? Buffer.alloc(0), ...updates]),
       keyCodec: rawBytes,
       valueCodec: rawBytes,

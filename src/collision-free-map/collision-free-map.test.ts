@@ -27,7 +27,7 @@ test('an update of nothing asks nothing of the database', async () => {
   const database = mysql('mysql://root@127.0.0.1:1/none')
   const map = new CollisionFreeMap<string, number>({
     database,
-    id: 'none',
+    name: 'none',
     every: false,
     combine: add,
   })
@@ -41,7 +41,7 @@ test('MariaDB: processing waits for no open transaction, and misses no late upda
   try {
     const map = new CollisionFreeMap<string, number>({
       database,
-      id: 'late',
+      name: 'late',
       buckets: 1,
       every: false,
       combine: (key, current, updates) => add(key, current, updates) || (undefined as never),
@@ -85,7 +85,7 @@ test('MariaDB: writers do not wait for a processor that takes its time', async (
     let updated = 0
     const map: CollisionFreeMap<string, number> = new CollisionFreeMap<string, number>({
       database,
-      id: 'slow',
+      name: 'slow',
       combine: add,
       async onUpdate() {
         // Its transaction is open, with locks on the values of both keys, and the queued rows
@@ -114,7 +114,7 @@ test('MariaDB: writers do not wait for a processor that takes its time', async (
 
 test('what JSON would keep nothing of is refused, as a key and as a value', async () => {
   const map = new CollisionFreeMap<unknown, unknown>({
-    id: 'x',
+    name: 'x',
     combine: (_, current, updates) => updates.at(-1) ?? current,
     database: 'sqlite::memory:',
     every: false,
@@ -152,10 +152,10 @@ test('what JSON would keep nothing of is refused, as a key and as a value', asyn
 test('wrong options are refused by name', () => {
   const combine = (): number => 1
   const open = (options: object) => () =>
-    new CollisionFreeMap({ id: 'x', combine, database: 'sqlite::memory:', ...options })
+    new CollisionFreeMap({ name: 'x', combine, database: 'sqlite::memory:', ...options })
   const wrong: [object, RegExp][] = [
-    [{ id: 'a b' }, /option "id" is "a b"/],
-    [{ id: undefined }, /option "id"/],
+    [{ name: 'a b' }, /option "name" is "a b"/],
+    [{ name: undefined }, /option "name"/],
     [{ buckets: 0 }, /option "buckets" is 0; allowed: a whole number from 1 to 1000/],
     [{ combine: 3 }, /option "combine" is 3/],
     [{ onUpdate: true }, /option "onUpdate"/],
@@ -184,7 +184,7 @@ test('wrong options are refused by name', () => {
 
 test('migrate() makes the tables', async () => {
   const database = sqlite(':memory:')
-  await new CollisionFreeMap<string, number>({ database, id: 'x', combine: add }).migrate()
+  await new CollisionFreeMap<string, number>({ database, name: 'x', combine: add }).migrate()
   assert.deepEqual((await database.query('SELECT * FROM collision_free_map_values')).rows, [])
   await database.close()
 })
@@ -199,7 +199,7 @@ test('whichever method comes first makes the tables', async () => {
   for (const use of first) {
     const map = new CollisionFreeMap<string, number>({
       database: 'sqlite::memory:',
-      id: 'x',
+      name: 'x',
       combine: add,
     })
     await use(map)
@@ -210,14 +210,14 @@ test('whichever method comes first makes the tables', async () => {
 test('close() closes what the map has opened and nothing else, and is idempotent', async () => {
   const own = new CollisionFreeMap<string, number>({
     database: `sqlite:${join(folder, 'own.db')}`,
-    id: 'x',
+    name: 'x',
     combine: add,
   })
   await own.update([['a', 1]])
   await Promise.all([own.close(), own.close()])
   await assert.rejects(own.get('a'), { code: 'CLOSED' })
   const database = mysql(await sharedMysqlUrl())
-  const given = new CollisionFreeMap<string, number>({ database, id: 'x', combine: add })
+  const given = new CollisionFreeMap<string, number>({ database, name: 'x', combine: add })
   await given.close()
   assert.deepEqual((await database.query('SELECT 1 AS one')).rows, [{ one: 1 }])
   await database.close()
@@ -229,12 +229,13 @@ test('maps and export queues tell their own logger what of a connection string i
     (logger: Logger) =>
       new CollisionFreeMap<string, number>({
         database,
-        id: 'x',
+        name: 'x',
         every: false,
         combine: add,
         logger,
       }),
-    (logger: Logger) => new ExportQueue({ database, id: 'x', every: false, exporter() {}, logger }),
+    (logger: Logger) =>
+      new ExportQueue({ database, name: 'x', every: false, exporter() {}, logger }),
   ]) {
     const log = keptLog()
     make(log)
@@ -263,7 +264,7 @@ test('a key with many updates takes those there were, however busily others add 
   }))
   const map = new CollisionFreeMap<string, number>({
     database: busy,
-    id: 'busy',
+    name: 'busy',
     buckets: 1,
     every: false,
     combine: add,

@@ -124,7 +124,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
     const own = tx === undefined ? this.#queue.database : this.#queue.own(tx)
     const on = own instanceof Promise ? await own : own
     const bytes = this.#queue.keys.encode(key)
-    const place = [this.#queue.id, hashOf(bytes), bytes]
+    const place = [this.#queue.name, hashOf(bytes), bytes]
     // One statement sees one moment: between two, an update could be in both or in neither.
     const { rows } = await on.query(
       'SELECT 0 AS id, map_value FROM collision_free_map_values ' +
@@ -139,7 +139,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
     if (queued.length > MAX_QUEUED_IN_GET) {
       throw new RangeError(
         `wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map ` +
-          `"${this.#queue.id}"; call process()`,
+          `"${this.#queue.name}"; call process()`,
       )
     }
     const value = queued.length === 0 ? stored : this.#combining.combined(bytes, stored, queued)
@@ -161,7 +161,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
       rows: [row],
     } = await this.#queue.database.query(
       'SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?',
-      [this.#queue.id],
+      [this.#queue.name],
     )
     return Number(row?.['n'])
   }
@@ -191,7 +191,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
  * import { CollisionFreeMap } from 'wide-cache/collision-free-map'
  *
  * const stock = new CollisionFreeMap({
- *   id: 'stock',
+ *   name: 'stock',
  *   combine: (item, current = 0, updates) => updates.reduce((sum, n) => sum + n, current),
  * })
  * await stock.update([['apples', -3], ['pears', 12]])

@@ -82,7 +82,7 @@ export class Combining<K, V> {
    * taken.
    */
   async process(bucket: number): Promise<number> {
-    const { database, logger, id } = this.#queue
+    const { database, logger, name: id } = this.#queue
     let sum = 0
     for (let from = 0; from < HASHES;) {
       const over = new AbortController()
@@ -139,7 +139,7 @@ export class Combining<K, V> {
     const { rows } = await tx.query(
       `SELECT id, hash, map_key, map_value FROM ${QUEUE} ` +
         `WHERE map = ? AND ${condition} ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
-      [this.#queue.id, ...values],
+      [this.#queue.name, ...values],
     )
     return rows.map((row) => ({
       id: Number(row['id']),
@@ -216,7 +216,7 @@ export class Combining<K, V> {
       const { rows } = await tx.query(
         `SELECT map_key, map_value FROM ${VALUES.name} ` +
           `WHERE map = ? AND hash IN (${placeholders(list.length)})`,
-        [this.#queue.id, ...list.map(({ hash }) => hash)],
+        [this.#queue.name, ...list.map(({ hash }) => hash)],
       )
       for (const row of rows) {
         stored.set(keyText(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
@@ -259,7 +259,7 @@ export class Combining<K, V> {
       tx,
       updates.map(({ id, hash, key, value }) => [
         id,
-        this.#queue.id,
+        this.#queue.name,
         hash,
         key,
         value,
@@ -272,7 +272,7 @@ export class Combining<K, V> {
 
   /** Writes what has changed, and tells of it. */
   async #write(tx: Transaction, entries: readonly Entry[], over: AbortSignal): Promise<void> {
-    const { id } = this.#queue
+    const { name: id } = this.#queue
     const changed = entries.filter(({ stored, value }) =>
       stored && value ? !stored.equals(value) : stored !== value,
     )

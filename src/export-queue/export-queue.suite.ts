@@ -90,7 +90,7 @@ export function exportSuite(under: MapUnderTest): void {
           url,
           open: (exporter, options, environment = systemEnvironment) =>
             new ExportQueueIn<string, number>(
-              { database, id: 'out', exporter, every: false, ...options },
+              { database, name: 'out', exporter, every: false, ...options },
               environment,
             ),
           add: (queue, entries) =>

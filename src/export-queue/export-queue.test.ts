@@ -23,7 +23,7 @@ test('MariaDB: exporting waits for no transaction, and late commits get new vers
     let broken = false
     const queue = new ExportQueue<string, number>({
       database,
-      id: 'late',
+      name: 'late',
       buckets: 1,
       every: false,
       exporter(entries) {
@@ -69,13 +69,13 @@ test('MariaDB: exporting waits for no transaction, and late commits get new vers
 
 test('migrate() makes the tables, and close() closes what the queue has opened', async () => {
   const database = sqlite(':memory:')
-  const queue = new ExportQueue({ id: 'x', exporter() {}, database })
+  const queue = new ExportQueue({ name: 'x', exporter() {}, database })
   await queue.migrate()
   assert.deepEqual((await database.query('SELECT * FROM export_queue_entries')).rows, [])
   await queue.close()
   await database.query('SELECT 1')
   await database.close()
-  const own = new ExportQueue({ id: 'x', exporter() {}, database: 'sqlite::memory:' })
+  const own = new ExportQueue({ name: 'x', exporter() {}, database: 'sqlite::memory:' })
   await own.process()
   await own.close()
   await assert.rejects(own.process(), { code: 'CLOSED' })
@@ -83,9 +83,9 @@ test('migrate() makes the tables, and close() closes what the queue has opened',
 
 test('wrong options are refused by name', () => {
   const open = (options: object) => () =>
-    new ExportQueue({ id: 'x', exporter() {}, database: 'sqlite::memory:', ...options })
+    new ExportQueue({ name: 'x', exporter() {}, database: 'sqlite::memory:', ...options })
   const wrong: [object, RegExp][] = [
-    [{ id: '' }, /option "id"/],
+    [{ name: '' }, /option "name"/],
     [{ buckets: 1.5 }, /option "buckets" is 1.5/],
     [{ exporter: undefined }, /option "exporter"/],
     [{ combine() {} }, /option "combine" is unknown/],

@@ -82,7 +82,7 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
  *
  * const database = sqlite(':memory:')
  * const mails = new ExportQueue({
- *   id: 'mails',
+ *   name: 'mails',
  *   database,
  *   exporter: (entries) => {
  *     for (const { key, value, version } of entries) console.log(key, value, version)

@@ -51,7 +51,7 @@ export class Exporting<K, V> {
     this.#queue = queue
     this.#exporter = exporter
     this.#calls = calls
-    this.#leases = new Leases(queue.database, queue.id, queue.environment)
+    this.#leases = new Leases(queue.database, queue.name, queue.environment)
   }
 
   /** Exports a bucket, batch by batch. Returns how many entries it has exported. */
@@ -83,7 +83,7 @@ export class Exporting<K, V> {
       `SELECT id, entry_key, entry_value, version FROM ${ENTRIES} WHERE queue = ? ` +
         `AND hash BETWEEN ? AND ? ${hasFailed ? `AND version < ${NO_VERSION} ` : ''}` +
         `ORDER BY hash, version, id LIMIT ${entriesAfter(lease.failures)}`,
-      [this.#queue.id, range.first, range.last],
+      [this.#queue.name, range.first, range.last],
     )
     const entries = rows.map((row): Queued => ({
       id: Number(row['id']),
@@ -104,17 +104,17 @@ export class Exporting<K, V> {
 
   async #giveVersions(tx: Transaction, entries: readonly Queued[]): Promise<void> {
     if (entries.length === 0) return
-    await VERSIONS.upsert(tx, [[this.#queue.id, entries.length]])
+    await VERSIONS.upsert(tx, [[this.#queue.name, entries.length]])
     const {
       rows: [row],
     } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [
-      this.#queue.id,
+      this.#queue.name,
     ])
     assert(row, 'the row has just been made')
     const last = Number(row['last_version'])
     if (last >= NO_VERSION) {
       throw new RangeError(
-        `wide-cache: the versions of export queue "${this.#queue.id}" have reached 2^53 - 1`,
+        `wide-cache: the versions of export queue "${this.#queue.name}" have reached 2^53 - 1`,
       )
     }
     for (const [index, entry] of entries.entries()) {
@@ -152,7 +152,7 @@ export class Exporting<K, V> {
   }
 
   #warnOf({ id }: Queued): void {
-    const { logger, id: queue } = this.#queue
+    const { logger, name: queue } = this.#queue
     logger.warn(
       'entry',
       `wide-cache: the export queue "${queue}" has failed again at a single entry, and others ` +

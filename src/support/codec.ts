@@ -14,21 +14,3 @@ export interface Codec<Row> {
    */
   decode(bytes: Buffer): Row
 }
-
-/**
- * Returns the default codec: rows as JSON. `append` drops rows that JSON cannot hold (functions,
- * cycles, bigints).
- */
-export function jsonCodec<Row>(): Codec<Row> {
-  return {
-    encode(row, target, offset) {
-      const text = JSON.stringify(row)
-      if (text === undefined) throw new TypeError('wide-cache: a row that JSON cannot hold')
-      // Up to three bytes a UTF-16 unit: count exactly only where it might not fit.
-      const room = target.length - offset
-      if (text.length * 3 > room && Buffer.byteLength(text) > room) return -1
-      return offset + target.write(text, offset)
-    },
-    decode: (bytes) => JSON.parse(bytes.toString()) as Row,
-  }
-}

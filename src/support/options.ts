@@ -3,6 +3,8 @@
  * allowed and, where it is not plain, what to do. An unknown option and a wrong type are a
  * `TypeError`, a wrong value a `RangeError`; all carry the code `ERR_WIDE_CACHE_OPTION`.
  */
+import { codeOf } from './errors.js'
+
 const CODE = 'ERR_WIDE_CACHE_OPTION'
 
 /** A value as it is shown in a message: short, on one line. */
@@ -40,6 +42,11 @@ export function refusedValue(option: string, description: string, allowed: strin
     new RangeError(`wide-cache: option "${option}" is ${description}; allowed: ${allowed}`),
     { code: CODE },
   )
+}
+
+/** Whether this is an error for an option or an argument. */
+export function isRefusal(error: unknown): error is Error {
+  return error instanceof Error && codeOf(error) === CODE
 }
 
 /**

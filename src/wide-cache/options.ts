@@ -8,7 +8,8 @@ import {
   wrongType,
   wrongValue,
 } from '../support/options.js'
-import { type Codec, jsonCodec } from '../support/codec.js'
+import type { Codec } from '../support/codec.js'
+import { jsonCodec } from '../support/exact-json.js'
 import { PACKAGE_KINDS } from '../support/package-kinds.js'
 import type { CommitContext, ReadContext } from './contexts.js'
 import type { EngineSettings, RemoveOld } from './engine-settings.js'

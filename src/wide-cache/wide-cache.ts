@@ -1,4 +1,5 @@
 import { Connections } from '../connections/connections.js'
+import { jsonOf } from '../support/exact-json.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import type { Engine } from './engine.js'
 import { EngineRecorder } from './engine-recorder.js'
@@ -42,6 +43,8 @@ export class RowRecorder<Row, Figures = unknown> extends EngineRecorder<Row> {
   /**
    * Returns the figures of the option `read`, at most `readTtlSeconds` old. While SQL is away,
    * returns the last good figures.
+   *
+   * @throws TypeError, RangeError naming the property that JSON would change, such as a Date
    */
   read(): Promise<Figures> {
     const read = this.#read
@@ -50,7 +53,10 @@ export class RowRecorder<Row, Figures = unknown> extends EngineRecorder<Row> {
         new TypeError('wide-cache: read() needs the option "read", a function (database, context)'),
       )
     }
-    return this.#engine.connections.run(() => this.#engine.read(FIGURES, read))
+    // All callers get what comes out of the cache, also the one who has asked SQL.
+    const readAsJson: typeof read = async (database, context) =>
+      JSON.parse(jsonOf('figures', await read(database, context))) as Figures
+    return this.#engine.connections.run(() => this.#engine.read(FIGURES, readAsJson))
   }
 }
 

@@ -15,7 +15,7 @@ after(() => database.close())
 function mapOf(id: string): CollisionFreeMap<string, number> {
   const combine = (_key: string, sum = 0, updates: readonly number[]): number =>
     updates.reduce((a, b) => a + b, sum)
-  return new CollisionFreeMap({ database, id, combine, every: false, logger: SILENT })
+  return new CollisionFreeMap({ database, name: id, combine, every: false, logger: SILENT })
 }
 
 /** Holds up to the limit, and not above it. */

@@ -81,14 +81,14 @@ const USES: Readonly<Record<string, (ports: Ports) => Use>> = {
     const combine = (_: string, now: number | undefined, updates: Iterable<number>): number =>
       [...updates].reduce((sum, one) => sum + one, now ?? 0)
     const map = new MapOfParts(
-      mapParts<string, number>({ id: 'site', database, combine, logger: SILENT }, environment),
+      mapParts<string, number>({ name: 'site', database, combine, logger: SILENT }, environment),
     )
     let n = 0
     return { visit: () => map.update([[`key ${++n % 10}`, 1]]) }
   },
   'new ExportQueue()': ({ environment, database }) => {
     const queue = new ExportQueueIn<string, number>(
-      { id: 'site', database, exporter: async () => undefined, logger: SILENT },
+      { name: 'site', database, exporter: async () => undefined, logger: SILENT },
       environment,
     )
     let n = 0

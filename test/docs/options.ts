@@ -41,9 +41,9 @@ export const TABLES: ReadonlyMap<string, Table> = new Map([
   ['ShardedCounter', own(shardedCounterSettings, { name: 'downloads' })],
   ['GlobalCounter', own(globalCounterSettings, { name: 'tickets' })],
   ['Sequence', own(sequenceSettings, { name: 'orders' })],
-  ['CollisionFreeMap', own(mapValues, { id: 'stock', combine: work }, QUEUE_OPTIONS)],
-  ['ExportQueue', own(queueValues, { id: 'prices', exporter: work }, QUEUE_OPTIONS)],
-  ['buckets', { least: { id: 'prices' }, names: QUEUE_OPTIONS, check: sharedValues }],
+  ['CollisionFreeMap', own(mapValues, { name: 'stock', combine: work }, QUEUE_OPTIONS)],
+  ['ExportQueue', own(queueValues, { name: 'prices', exporter: work }, QUEUE_OPTIONS)],
+  ['buckets', { least: { name: 'prices' }, names: QUEUE_OPTIONS, check: sharedValues }],
 ])
 
 type ActivityOptions = Parameters<typeof activitySettings>[0]

@@ -55,7 +55,7 @@ const WRITERS: Readonly<Record<string, (ports: Ports) => Writer>> = {
     const combine = (_: string, value: number | undefined, updates: Iterable<number>): number =>
       [...updates].reduce((sum, one) => sum + one, value ?? 0)
     const map = new MapOfParts(
-      mapParts<string, number>({ id: 'law', database, combine, logger: SILENT }, environment),
+      mapParts<string, number>({ name: 'law', database, combine, logger: SILENT }, environment),
     )
     return {
       write: () => map.update([['key', 1]]),
@@ -69,7 +69,7 @@ const WRITERS: Readonly<Record<string, (ports: Ports) => Writer>> = {
     const exported = new Set<string>()
     const queue = new ExportQueueIn<string, number>(
       {
-        id: 'law',
+        name: 'law',
         database,
         logger: SILENT,
         exporter: async (entries) => {

@@ -9,7 +9,7 @@ import type { Visit } from '../../src/activity/visit.js'
 import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
 import { ExportQueue } from '../../src/export-queue/export-queue.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
-import { jsonCodec } from '../../src/support/codec.js'
+import { jsonCodec } from '../../src/support/exact-json.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { BurstLogger, SILENT } from '../../src/support/logger.js'
 import { ClockWatch } from '../../src/wide-cache/clock-watch.js'
@@ -126,7 +126,7 @@ const exports =
   async ({ database }: Site, name: string) => {
     const queue = new ExportQueue<string, number>({
       database,
-      id: name,
+      name: name,
       logger: SILENT,
       every: false,
       exporter: () => undefined,
@@ -141,7 +141,7 @@ const updates =
   async ({ database }: Site, name: string) => {
     const map = new CollisionFreeMap({
       database,
-      id: name,
+      name: name,
       logger: SILENT,
       every: false,
       combine: (_key, current = 0, updates) =>

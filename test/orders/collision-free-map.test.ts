@@ -21,7 +21,7 @@ function open(orders: Orders, process: string, buckets = 1): CollisionFreeMap {
   return new MapOfParts(
     mapParts<string, number>(
       {
-        id: 'law',
+        name: 'law',
         database,
         buckets,
         every: false,
@@ -190,7 +190,7 @@ test('updates that cannot be combined are set aside when they leave the queue', 
     const map = new MapOfParts(
       mapParts<string, number>(
         {
-          id: 'law',
+          name: 'law',
           database,
           buckets: 1,
           every: false,
@@ -271,7 +271,7 @@ test('onUpdate reads the values that it is told of', async () => {
     const map: CollisionFreeMap<string, number> = new MapOfParts(
       mapParts<string, number>(
         {
-          id: 'law',
+          name: 'law',
           database,
           buckets: 1,
           every: false,

@@ -24,7 +24,7 @@ const OVERTAKING_MS = 200
 
 /** Options of a map of sums. */
 const SUMS = {
-  id: 'law',
+  name: 'law',
   every: false as const,
   logger: SILENT,
   combine: (_: string, current = 0, updates: readonly number[]) =>
@@ -223,7 +223,7 @@ test('MariaDB: two processors that come to a bucket at once do not both export i
     const came: string[] = []
     const open = (process: string, through: Database): ExportQueue<string, number> =>
       new ExportQueue<string, number>({
-        id: 'law',
+        name: 'law',
         database: through,
         buckets: 1,
         every: false,
@@ -315,7 +315,7 @@ test('MariaDB: a lease that is renewed as another one takes it is kept', async (
       },
     )
     const queue = new ExportQueue<string, number>({
-      id: 'law',
+      name: 'law',
       database: stops,
       buckets: 1,
       every: false,
@@ -341,7 +341,7 @@ test('MariaDB: a lease that is renewed as another one takes it is kept', async (
 test('MariaDB: an update at any moment of two changes of buckets is kept', async () =>
   withDatabase(async (database) => {
     const open = (statement: number, through = database): CollisionFreeMap<string, number> =>
-      new CollisionFreeMap({ ...SUMS, id: `changes${statement}`, database: through, buckets: 1 })
+      new CollisionFreeMap({ ...SUMS, name: `changes${statement}`, database: through, buckets: 1 })
     await open(0).migrate()
     const statements = await atEachStatement(
       database,
@@ -370,7 +370,7 @@ test('MariaDB: an update at any moment of two changes of buckets is kept', async
         [row?.['first'], row?.['last'], Number(row?.['hashes'])],
         [0, 2 ** 32 - 1, 2 ** 32],
       )
-      const map = new CollisionFreeMap({ ...SUMS, id: `changes${statement}`, database })
+      const map = new CollisionFreeMap({ ...SUMS, name: `changes${statement}`, database })
       await map.process()
       assert.equal(await map.get('key'), 11, `at statement ${statement}`)
     }

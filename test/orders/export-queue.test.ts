@@ -38,7 +38,7 @@ class World {
     const { cache, database, environment } = this.#orders.actor(process)
     const queue = new ExportQueueIn<string, number>(
       {
-        id: 'law',
+        name: 'law',
         database,
         buckets: 1,
         every: false,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { jsonCodec } from '../../src/support/codec.js'
+import { jsonCodec } from '../../src/support/exact-json.js'
 import type { Database } from '../../src/database/database.js'
 import type { Frame } from '../../src/wide-cache/frame.js'
 import {

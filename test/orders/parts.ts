@@ -3,7 +3,7 @@ import { type DrainReport, newReport } from '../../src/wide-cache/collector/drai
 import { GridDrain } from '../../src/wide-cache/collector/grid-drain.js'
 import { SameCache } from '../../src/wide-cache/collector/same-cache.js'
 import { namespaced } from '../../src/connections/namespaced-cache.js'
-import { jsonCodec } from '../../src/support/codec.js'
+import { jsonCodec } from '../../src/support/exact-json.js'
 import { ClockWatch } from '../../src/wide-cache/clock-watch.js'
 import type { Frame } from '../../src/wide-cache/frame.js'
 import { GridRecord, WatermarkMoved } from '../../src/wide-cache/ledger/grid-record.js'

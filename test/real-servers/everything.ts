@@ -66,7 +66,7 @@ export class Everything {
       global: new GlobalCounter({ name, database, cache, shards: 5 }),
       sequence: new Sequence({ name, database, cache, block: 100 }),
       map: new CollisionFreeMap<string, number>({
-        id: name,
+        name: name,
         database,
         every: 200,
         buckets: 3,

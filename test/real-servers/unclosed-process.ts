@@ -40,12 +40,12 @@ const DOES: { readonly [what: string]: () => Promise<void> } = {
     await new GlobalCounter({ name }).increment()
     await new Sequence({ name }).next()
     const map = new CollisionFreeMap<string, number>({
-      id: name,
+      name: name,
       combine: (_key, current = 0, updates) => updates.reduce((sum, one) => sum + one, current),
     })
     await map.update([['a', 1]])
     await map.process()
-    const queue = new ExportQueue({ id: name, exporter: async () => {} })
+    const queue = new ExportQueue({ name: name, exporter: async () => {} })
     const database = mysql(process.env['DATABASE_URL'] ?? '')
     await database.transaction((tx) => queue.add('a', 1, tx))
     await queue.process()

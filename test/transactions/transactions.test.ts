@@ -72,7 +72,7 @@ async function withSite(
   const queue = new ExportQueueIn<string, unknown>(
     {
       database: url,
-      id: 'mails',
+      name: 'mails',
       every: false,
       exporter: (entries) => void got.push(...entries.map(({ value }) => value)),
     },
@@ -192,7 +192,7 @@ for (const [server, urlOf] of Object.entries(SERVERS)) {
     const url = await urlOf()
     const map = new CollisionFreeMap({
       database: url,
-      id: 'stock',
+      name: 'stock',
       every: false,
       combine: (_, sum = 0, updates) => updates.reduce((a, b) => a + b, sum),
     })
@@ -290,7 +290,7 @@ test('a transaction that waits for a lock holds up no other', async () => {
 test('SQLite is refused: a SAVEPOINT begins a transaction there', async () => {
   const queue = new ExportQueue({
     database: 'sqlite::memory:',
-    id: 'mails',
+    name: 'mails',
     every: false,
     exporter: () => undefined,
   })

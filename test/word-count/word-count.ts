@@ -26,13 +26,13 @@ export class WordCount {
     this.#external = this.#connections.openDatabase(external, ['collision-free-map'])
     this.exports = new ExportQueue({
       database: this.#own.database,
-      id: 'words',
+      name: 'words',
       every: false,
       exporter: (entries) => this.#receive(entries),
     })
     this.counts = new CollisionFreeMap<string, number>({
       database: this.#own.database,
-      id: 'words',
+      name: 'words',
       every: false,
       combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current) || undefined,
       onUpdate: async (changes, tx) => {

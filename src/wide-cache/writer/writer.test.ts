@@ -6,7 +6,7 @@ import { systemEnvironment } from '../../support/environment.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { flushPromises, ManualClock } from '../../support/manual-clock.fixture.js'
 import { BurstLogger } from '../../support/logger.js'
-import { jsonCodec } from '../../support/codec.js'
+import { jsonCodec } from '../../support/exact-json.js'
 import type { Frame } from '../frame.js'
 import { Grid } from '../grid.js'
 import type { Settled, Totals } from '../ledger/ledger.js'
@@ -532,7 +532,8 @@ test('rows that are invalid, too large or over the bound are dropped and logged'
   assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 1), issued: 0, dropped: 2 })
   assert.deepEqual(log.lines, [
     'wide-cache: a row of "test" is dropped and counted, because its codec cannot encode it; ' +
-      'check the codec, or what is appended',
+      'check the codec, or what is appended (wide-cache: option "row" is undefined; allowed: ' +
+      'what JSON can hold, or a codec of your own)',
     'wide-cache: a row of "test" is dropped and counted, because it is over the 207 bytes of a ' +
       'frame; make it smaller, or raise maxFrameBytes',
   ])

@@ -1,3 +1,4 @@
+import { isRefusal } from '../../support/options.js'
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
 import type { Timer } from '../../support/clock.js'
@@ -175,11 +176,11 @@ export class Writer<Row> {
         if (!this.#hasRoom()) return this.#turnAway()
         fits = this.#open.append(row)
       }
-    } catch {
+    } catch (error) {
       this.#parts.logger.warn(
         'encode',
         `wide-cache: a row of "${this.#parts.settings.name}" is dropped and counted, because its ` +
-          'codec cannot encode it; check the codec, or what is appended',
+          `codec cannot encode it; check the codec, or what is appended${reasonOf(error)}`,
       )
       return this.#drop()
     }
@@ -363,4 +364,9 @@ export class Writer<Row> {
     }
     return report
   }
+}
+
+/** Of JSON, which quotes nothing of the row. An error of the site's own codec might. */
+function reasonOf(error: unknown): string {
+  return isRefusal(error) ? ` (${error.message})` : ''
 }
