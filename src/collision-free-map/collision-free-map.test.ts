@@ -128,11 +128,11 @@ test('what JSON would keep nothing of is refused, as a key and as a value', asyn
       /x/,
       new Error('x'),
       Promise.resolve(),
+      new Date(0),
     ]) {
       await assert.rejects(map.update([[empty, 1]]), {
         name: 'TypeError',
-        message:
-          / is a (Map|Set|RegExp|Error|Promise), which JSON cannot represent; allowed: an array/,
+        message: / is a (Map|Set|RegExp|Error|Promise|Date), which JSON cannot represent; allowed/,
       })
       await assert.rejects(map.update([['a', empty]]), TypeError)
       await assert.rejects(map.get(empty), TypeError)
@@ -140,10 +140,10 @@ test('what JSON would keep nothing of is refused, as a key and as a value', asyn
     class Point {
       x = 1
     }
-    for (const fine of [{}, [], { a: [{}] }, Object.create(null), new Date(0), new Point()]) {
+    for (const fine of [{}, [], { a: [{}] }, Object.create(null), new Point()]) {
       await map.update([[fine, 1]])
     }
-    assert.equal(await map.process(), 6)
+    assert.equal(await map.process(), 5)
   } finally {
     await map.close()
   }

@@ -28,7 +28,7 @@ function processing(
       queued: 'collision_free_map_queue',
       owner: 'map',
     },
-    name: 'law',
+    id: 'law',
     database,
     enter: async () => undefined,
     process: work,
