@@ -49,16 +49,19 @@ const QUOTES_NAMES = new Set([
   'ER_GRP_TRX_CONSISTENCY_BEFORE',
 ])
 
+/** Locks of tables are in no list of InnoDB, and most users may not see others' transactions. */
+const UNSEEN_HOLDER =
+  'Who holds it is not shown: somebody ran LOCK TABLES or changes the table, or this user has no ' +
+  'right PROCESS. Ask SHOW FULL PROCESSLIST, and on MySQL performance_schema.metadata_locks'
+
 /** Adds the holder of the lock to the error of a lock-wait timeout. */
 export function withHolder(error: unknown, holder: string | undefined): unknown {
-  if (
-    holder === undefined ||
-    !(error instanceof DatabaseError) ||
-    error.code !== 'ER_LOCK_WAIT_TIMEOUT'
-  ) {
-    return error
-  }
-  return new DatabaseError(error.code, error.category, `${error.message}. ${holder}`)
+  if (!(error instanceof DatabaseError) || error.code !== 'ER_LOCK_WAIT_TIMEOUT') return error
+  return new DatabaseError(
+    error.code,
+    error.category,
+    `${error.message}. ${holder ?? UNSEEN_HOLDER}`,
+  )
 }
 
 /** How errors of mysql2 are read. */

@@ -368,9 +368,14 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
     cleanUps.push(() => forgotten.destroy())
     await forgotten.query('START TRANSACTION')
     await forgotten.query('UPDATE t SET n = 9 WHERE id = 1')
-    const [seen, unseen] = await Promise.all([
+    await database.query('CREATE TABLE locked (n INT) ENGINE=InnoDB')
+    const locking = await createConnection(url)
+    cleanUps.push(() => locking.destroy())
+    await locking.query('LOCK TABLES locked READ')
+    const [seen, unseen, ofTable] = await Promise.all([
       rejects(add(database), 'lock', 'ER_LOCK_WAIT_TIMEOUT'),
       rejects(add(other), 'lock', 'ER_LOCK_WAIT_TIMEOUT'),
+      rejects(database.query('INSERT INTO locked VALUES (1)'), 'lock', 'ER_LOCK_WAIT_TIMEOUT'),
     ])
     assert.match(
       seen.message,
@@ -380,7 +385,10 @@ describe('MySQL when the network or a server fails', { concurrency: true }, () =
       ),
     )
     assert.doesNotMatch(seen.message, /wide/)
-    assert.doesNotMatch(unseen.message, /KILL/)
+    for (const { message } of [unseen, ofTable]) {
+      assert.match(message, /not shown: somebody ran LOCK TABLES .*right PROCESS\. Ask SHOW FULL/)
+      assert.doesNotMatch(message, /KILL/)
+    }
   })
 
   test('idle connections are closed before the server does it; none of them is used', async () => {
