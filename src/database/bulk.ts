@@ -90,16 +90,18 @@ const ID_BYTES = 100
 const AROUND_BYTES = 1_000
 
 /**
- * Cuts `ids`, or other short keys, into lists that are short enough for one statement.
+ * Cuts `ids`, or other keys, into lists that are short enough for one statement.
  *
  * @param on what the statements are sent to, if its packets may be small
+ * @param options the most bytes that a key takes in a statement, and the most keys of a list
  */
 export function* listsOf<T>(
   ids: readonly T[],
   on?: Pick<Queryable, 'maxStatementBytes'>,
+  { idBytes = ID_BYTES, longest = IDS_A_LIST } = {},
 ): Generator<readonly T[], void, undefined> {
-  const fitting = Math.floor(((on?.maxStatementBytes ?? Infinity) - AROUND_BYTES) / ID_BYTES)
-  const most = Math.max(1, Math.min(IDS_A_LIST, fitting))
+  const fitting = Math.floor(((on?.maxStatementBytes ?? Infinity) - AROUND_BYTES) / idBytes)
+  const most = Math.max(1, Math.min(longest, fitting))
   for (let from = 0; from < ids.length; from += most) yield ids.slice(from, from + most)
 }
 

@@ -1,10 +1,13 @@
 /** The counts of items, from their first hit on. */
+import { listsOf } from '../database/bulk.js'
 import type { Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { isItem } from './hit.js'
+import { isItem, MAX_ITEM_BYTES } from './hit.js'
 
 export const COUNTS = table('hits_counts', ['name', 'item'], ['hits', 'add'])
+
+const ITEM_IN_HEX_BYTES = 2 * MAX_ITEM_BYTES + 5
 
 /** Items in a list of a statement. */
 const ITEMS_A_LIST = 500
@@ -21,10 +24,11 @@ export async function readCounts(
   // What is too long, or empty, has never been counted.
   const keys = [...new Set(items)].filter(isItem).map((item) => Buffer.from(item))
   const found = new Map<string, number>()
-  if (keys.length > 0) {
+  const lists = listsOf(keys, queryable, { idBytes: ITEM_IN_HEX_BYTES, longest: keys.length })
+  for (const list of lists) {
     const { rows } = await queryable.query(
-      `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', keys.length)}`,
-      [name, ...keys],
+      `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', list.length)}`,
+      [name, ...list],
     )
     for (const { item, hits } of rows) found.set(String(item), Number(hits))
   }

@@ -28,7 +28,7 @@ const LONGEST_PAGE = 1_024
 /** Rows of this writer are refused. */
 const POISON = 666
 
-test('with packets of 16 KiB, a frame of 1,000 hits is in SQL', async () => {
+test('with packets of 16 KiB, 1,000 hits are in SQL, and counted', async () => {
   const mariadb = await startMariadb(['--max-allowed-packet=16384'])
   const database = mysql(mariadb.url())
   const log = keptLog()
@@ -47,6 +47,14 @@ test('with packets of 16 KiB, a frame of 1,000 hits is in SQL', async () => {
     assert.equal(await hits.count('video 1'), 100)
     const ledger = await hits.ledger()
     assert.deepEqual([ledger.committed, ledger.quarantined], [1_000, 0])
+    const long = Array.from({ length: 1_000 }, (_, i) => `${i} `.padEnd(255, `'`))
+    for (const item of long) hits.record(item)
+    await hits.flush()
+    await hits.drain({ all: true })
+    assert.deepEqual(
+      [...(await hits.counts(long)).values()],
+      long.map(() => 1),
+    )
   } finally {
     await hits.close()
     await database.close()
