@@ -31,14 +31,20 @@ export class Exchanges {
 }
 
 /**
- * A request and its response as the rule reads them. One object serves all, and reads what it is
- * asked for only: the request path pays for each object, and for each header.
+ * A request and its response as the rule reads them. One object serves all: the request path pays
+ * for each object. What Express gives the request, it reads once: each request has a hidden class
+ * of its own, so each look is dear.
  */
 class Sent implements Exchange {
   readonly #bots: Bots
   readonly #noPages: NoPages
   #req!: Request
   #res!: Response
+  method: string | undefined
+  headers!: Request['headers']
+  status = 0
+  type: string | undefined
+  #keepsHeaders = false
 
   constructor(bots: Bots, noPages: NoPages) {
     this.#bots = bots
@@ -48,38 +54,27 @@ class Sent implements Exchange {
   as(req: Request, res: Response): this {
     this.#req = req
     this.#res = res
+    this.method = req.method
+    this.headers = req.headers
+    this.status = res.statusCode
+    const type = res.getHeader('content-type')
+    this.#keepsHeaders = type !== undefined
+    this.type = typeof type === 'string' ? type : this.#inHead(TYPE)
     return this
   }
 
-  get method(): string {
-    return this.#req.method
-  }
-
-  get headers(): Request['headers'] {
-    return this.#req.headers
-  }
-
-  get status(): number {
-    return this.#res.statusCode
-  }
-
-  get type(): string | undefined {
-    return this.#sent('content-type', TYPE)
-  }
-
   get disposition(): string | undefined {
-    return this.#sent('content-disposition', DISPOSITION)
+    const disposition = this.#res.getHeader('content-disposition')
+    return typeof disposition === 'string' ? disposition : this.#inHead(DISPOSITION)
   }
 
   /**
    * Headers are not kept where writeHead() was given all at once. Then only the head as it was sent
-   * tells. All are kept, or none.
+   * tells.
    */
-  #sent(name: string, line: RegExp): string | undefined {
+  #inHead(line: RegExp): string | undefined {
     const res = this.#res
-    const kept = res.getHeader(name)
-    if (kept !== undefined) return typeof kept === 'string' ? kept : undefined
-    if (res.hasHeader('content-type') || !('_header' in res)) return undefined
+    if (this.#keepsHeaders || !('_header' in res)) return undefined
     return typeof res._header === 'string' ? line.exec(res._header)?.[1] : undefined
   }
 

@@ -6,20 +6,26 @@
  */
 
 /** Request headers that the rule reads, by their names in lower case. */
-export type RuleHeaders = {
-  readonly [
-    Name in (typeof NAVIGATES | typeof FETCHES_A_PART | typeof IN_ADVANCE)[number] | Others
-  ]?: string | string[] | undefined
-}
-type Others =
+export type RuleHeaders = { readonly [Name in Read]?: string | string[] | undefined }
+type Read =
   | 'accept'
+  | 'hx-boosted'
+  | 'hx-request'
+  | 'purpose'
   | 'sec-fetch-dest'
   | 'sec-fetch-mode'
+  | 'sec-purpose'
   | 'turbo-frame'
+  | 'x-alpine-request'
+  | 'x-moz'
+  | 'x-pjax'
+  | 'x-purpose'
   | 'x-requested-with'
+  | 'x-sec-purpose'
   | 'x-turbo-request-id'
   | 'x-up-fail-target'
   | 'x-up-target'
+  | 'x-up-version'
 
 /** A request and its response, as the rule looks at them. */
 export interface Exchange {
@@ -79,30 +85,28 @@ export function asksForHtml({ accept }: RuleHeaders): boolean {
   return typeof accept === 'string' && ACCEPTS_HTML.test(accept)
 }
 
-/** Headers by which libraries say that they fetch the page that the visitor goes to. */
-const NAVIGATES = ['hx-boosted', 'x-pjax'] as const
-
-/** Headers by which they say that they fetch a part, unless they also say that they navigate. */
-const FETCHES_A_PART = ['hx-request', 'x-alpine-request', 'x-up-version'] as const
-
 /** Values of `X-Requested-With` of a script. An app names itself there when it shows a page. */
 const SCRIPT = 'xmlhttprequest'
 const SWUP = 'swup'
 
-/** A loop: each request comes here, and `some()` would cost it a function. */
-function hasAny(headers: RuleHeaders, names: readonly (keyof RuleHeaders)[]): boolean {
-  for (const name of names) if (headers[name] !== undefined) return true
-  return false
-}
-
 /** Tells whether a library says that it fetches the page that the visitor goes to. */
 function navigates(headers: RuleHeaders): boolean {
   return (
-    hasAny(headers, NAVIGATES) ||
+    headers['hx-boosted'] !== undefined ||
+    headers['x-pjax'] !== undefined ||
     headers['x-turbo-request-id'] !== undefined ||
     headers['x-requested-with'] === SWUP ||
     // Unpoly goes to a page if it replaces what a failure would replace, too: the main element.
     (headers['x-up-target'] !== undefined && headers['x-up-target'] === headers['x-up-fail-target'])
+  )
+}
+
+/** Tells whether a library says that it fetches a part, where it does not say that it navigates. */
+function fetchesAPart(headers: RuleHeaders): boolean {
+  return (
+    headers['hx-request'] !== undefined ||
+    headers['x-alpine-request'] !== undefined ||
+    headers['x-up-version'] !== undefined
   )
 }
 
@@ -120,7 +124,7 @@ function isWhole(exchange: Exchange): boolean {
   if (dest !== undefined && dest !== 'empty') return false
   if (isFrame) return false
   if (navigates(headers)) return true
-  if (hasAny(headers, FETCHES_A_PART)) return false
+  if (fetchesAPart(headers)) return false
   // A service worker fetches the page of a navigation. A link with `download` accepts anything.
   if (dest === 'empty') return mode === 'navigate' && asksForHtml(headers)
   const requestedWith = headers['x-requested-with']
@@ -128,17 +132,24 @@ function isWhole(exchange: Exchange): boolean {
   return asksForHtml(headers) || exchange.isBot()
 }
 
-/**
- * Of today's browsers; of Chrome and Safari before; of Facebook's app; of Firefox before; of Turbo,
- * since a script may not set `Sec-` headers.
- */
-const IN_ADVANCE = ['sec-purpose', 'purpose', 'x-purpose', 'x-moz', 'x-sec-purpose'] as const
 const ADVANCE = /\b(?:prefetch|prerender|preview)\b/i
 
+/** Each is looked at, since a proxy or an app may send several. */
 function isInAdvance(headers: RuleHeaders): boolean {
-  for (const name of IN_ADVANCE) {
-    const purpose = headers[name]
-    if (typeof purpose === 'string' && ADVANCE.test(purpose)) return true
-  }
-  return false
+  return (
+    // Today's browsers.
+    saysAdvance(headers['sec-purpose']) ||
+    // Chrome and Safari before.
+    saysAdvance(headers['purpose']) ||
+    // Facebook's app.
+    saysAdvance(headers['x-purpose']) ||
+    // Firefox before.
+    saysAdvance(headers['x-moz']) ||
+    // Turbo, since a script may not set `Sec-` headers.
+    saysAdvance(headers['x-sec-purpose'])
+  )
+}
+
+function saysAdvance(purpose: string | string[] | undefined): boolean {
+  return typeof purpose === 'string' && ADVANCE.test(purpose)
 }
