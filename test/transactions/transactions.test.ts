@@ -17,6 +17,7 @@ import { systemClock } from '../../src/support/clock.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { fewOrMany } from '../scale.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
+import { onMariadb } from '../servers/mariadb.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../servers/shared.js'
 
 interface Library {
@@ -217,7 +218,8 @@ for (const [server, urlOf] of Object.entries(SERVERS)) {
           'SET SESSION TRANSACTION ISOLATION LEVEL SERIALIZABLE',
           "SET SESSION sql_mode = ''",
           "SET SESSION sql_mode = 'ANSI,NO_BACKSLASH_ESCAPES,TRADITIONAL'",
-          "SET SESSION sql_mode = 'ORACLE,EMPTY_STRING_IS_NULL'",
+          // MySQL has no such modes.
+          ...(onMariadb() ? ["SET SESSION sql_mode = 'ORACLE,EMPTY_STRING_IS_NULL'"] : []),
         ],
         PostgreSQL: [
           'SET TRANSACTION ISOLATION LEVEL SERIALIZABLE',
