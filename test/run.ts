@@ -72,6 +72,7 @@ const ONLY_OF_ALL = [
   'test/chaos/chaos.test.ts',
   'test/mutation/mutation.test.ts',
   'test/real-servers/galera.test.ts',
+  'test/real-servers/group-replication.test.ts',
   'test/real-servers/backup.test.ts',
   'test/real-servers/pgbouncer.test.ts',
   'test/deploy/prometheus.test.ts',
