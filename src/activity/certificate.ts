@@ -169,6 +169,16 @@ const FIRST_DAY =
   `SELECT MIN(hour - hour % ${HOURS_A_DAY}) / ${HOURS_A_DAY} FROM activity_hours ` +
   'WHERE name = ?'
 
+/** Reads the first day with page views; `null`: there is none. */
+export async function readFirstDay(queryable: Queryable, name: string): Promise<string | null> {
+  const { rows } = await queryable.query(
+    `SELECT COALESCE((SELECT first_day FROM activity_books WHERE name = ?), (${FIRST_DAY})) AS day`,
+    [name, name],
+  )
+  const day = rows[0]?.['day'] ?? null
+  return day === null ? null : dayText(Number(day))
+}
+
 function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }

@@ -16,11 +16,12 @@ import { DAY_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { assertCalled } from '../support/missing-call.js'
 import { oneOf } from '../support/options.js'
+import { shared } from '../support/shared.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
 import { HOURS_A_DAY } from './books.js'
-import { type ActivityCertificate, readCertificate } from './certificate.js'
+import { type ActivityCertificate, readCertificate, readFirstDay } from './certificate.js'
 import { activityRows } from './engine-settings.js'
 import { readHourlyViews } from './history.js'
 import { readActivityHistory } from './history-beside.js'
@@ -46,6 +47,9 @@ import { type ActivityStats, readStats } from './stats.js'
 import { PAGE } from './sums.js'
 import { readValueHistory } from './value-history.js'
 import { MAX_TIME, type Visit } from './visit.js'
+
+/** Time for which an answer of the first day serves all who ask a dashboard. */
+const FIRST_DAY_MS = 1_000
 
 /** Characters of a day such as `2026-05-17`. */
 const DAY_LENGTH = 10
@@ -210,6 +214,8 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       history: (query) => this.#history(query),
       valueHistory: (query) => this.#valueHistory(query),
       top: (dimension, query) => this.#top(dimension, query),
+      // Each list of an answer asks for it.
+      firstDay: shared(this.engine.clock, FIRST_DAY_MS, () => this.#firstDay()),
       ledger: () => this.ledger(),
       certificates: (days) => this.#certificates(days),
       collectors: () => this.engine.operations.collecting(),
@@ -217,6 +223,12 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       advice: () => this.engine.operations.advice(),
     }
     return dashboardRouter(source, options, this.logger, this.engine.clock)
+  }
+
+  #firstDay(): Promise<string | null> {
+    return this.engine.connections.run(() =>
+      this.engine.read('first-day', (database, { name }) => readFirstDay(database, name)),
+    )
   }
 
   /** One after the other: nobody waits for them, and each asks SQL several times. */

@@ -1,5 +1,6 @@
 /** The counts of a list beside those of the period before. */
 import type { Range } from './source.js'
+import type { Since } from './since.js'
 import { before, type Span } from './span.js'
 
 /** The counts of a value in the units that are over, and in as many before; none: not known. */
@@ -21,20 +22,21 @@ export interface Counts<Value> {
  */
 export async function comparison<Value>(
   span: Span,
-  { now, unitMs }: { readonly now: number; readonly unitMs: number },
+  { now, unitMs, since }: { readonly now: number; readonly unitMs: number; readonly since: Since },
   read: (range: Range) => Promise<Counts<Value> | null>,
 ): Promise<(value: Value, count: number) => Compared> {
   const { from, to } = span
   const end = Math.max(from, Math.min(to, Math.floor(now / unitMs) * unitMs))
   const counts = (range: Range) => (range.from < range.to ? read(range) : null)
-  const [over, earlier] = await Promise.all([
-    end < to ? counts({ from, to: end }) : undefined,
-    counts(before(span, end)),
-  ])
+  const sooner = before(span, end, since.whole)
+  // As much of the span as there is before it.
+  const later = { from: Math.max(from, sooner.from + span.beforeMs), to: end }
+  const isAll = later.from === from && end === to
+  const [over, earlier] = await Promise.all([isAll ? undefined : counts(later), counts(sooner)])
   return (value, count) => {
-    const later = over === undefined ? count : countOf(value, over)
-    const sooner = countOf(value, earlier)
-    return later === undefined || sooner === undefined ? {} : { over: later, before: sooner }
+    const now = over === undefined ? count : countOf(value, over)
+    const then = countOf(value, earlier)
+    return now === undefined || then === undefined ? {} : { over: now, before: then }
   }
 }
 

@@ -2,18 +2,18 @@
 import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
-import type { ActivityPeriod, ValueViews } from './site-figures.js'
-import type { DashboardSource, Dated, Range } from './source.js'
+import type { ActivityPeriod, ValuePeriod, ValueViews } from './site-figures.js'
+import { known, type Since, sinceOf } from './since.js'
+import type { DashboardSource, Dated, Range, Read } from './source.js'
 import { before, type Span } from './span.js'
-
-/** Reads figures; `null` where there are none. */
-export type Read = <T>(what: string, work: () => Promise<T>) => Promise<T | null>
 
 export interface SpanFigures {
   readonly span: Span
   readonly sums: Dated<readonly ActivityPeriod[]> | null
-  /** The same for the period before. */
-  readonly before: readonly ActivityPeriod[] | null
+  /** The page views of the period before; `null` before the first whole day. */
+  readonly before: readonly ValuePeriod[] | null
+  /** The first day, where the period before has days that are not whole days of the site. */
+  readonly noDataBefore: string | null
   /** By UTC day, where `sums` are by hour: visitors of hours cannot be added up. */
   readonly days: readonly ActivityPeriod[] | null
 }
@@ -58,13 +58,25 @@ export async function spanFigures(
   read: Read,
 ): Promise<SpanFigures> {
   const { by, from, to } = span
-  const [sums, earlier, days] = await Promise.all([
+  const [since, sums, earlier, days] = await Promise.all([
+    sinceOf(source, read),
     read('history', () => source.history({ from, to, by })),
     read('history', () => source.history({ ...before(span), by })),
     by === 'day' ? null : read('history', () => source.history({ from, to, by: 'day' })),
   ])
   const shown = sums && upTo(to, sums)
-  return { span, sums: shown, before: earlier && earlier.figures, days: days && days.figures }
+  return {
+    span,
+    sums: shown,
+    before: earlier && known(earlier.figures, since),
+    noDataBefore: noDataBefore(span, since),
+    days: days && days.figures,
+  }
+}
+
+/** Returns the first day, if not all of the period before a span can be compared. */
+export function noDataBefore(span: Span, { firstDay, whole }: Since): string | null {
+  return before(span).from < whole ? firstDay : null
 }
 
 /** The most viewed values of a dimension: `n`, and after them those that have no name. */
@@ -76,9 +88,10 @@ export async function list(
 ): Promise<List> {
   const values = (range: Range, n: number) =>
     read('top', () => source.top(dimension, { ...range, n }))
+  const since = await sinceOf(source, read)
   const [top, compared] = await Promise.all([
     values({ from: span.from, to: span.to }, Math.min(MAX_VALUES, n + WITHOUT_NAME)),
-    comparison<string | null>(span, { now, unitMs: HOUR_MS }, async (range) =>
+    comparison<string | null>(span, { now, unitMs: HOUR_MS, since }, async (range) =>
       viewsIn(await values(range, MAX_VALUES)),
     ),
   ])

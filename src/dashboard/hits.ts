@@ -2,8 +2,8 @@
 import { DAY_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison } from './compared.js'
-import type { Read } from './figures.js'
-import type { DashboardHits, Range } from './source.js'
+import { sinceOf } from './since.js'
+import type { DashboardHits, Range, Read } from './source.js'
 import type { Span } from './span.js'
 
 export interface HitsList {
@@ -28,9 +28,10 @@ export async function hitsList(
   read: Read,
 ): Promise<HitsList> {
   const top = (range: Range) => read('hits', () => one.top(MAX_VALUES, range))
+  const since = await sinceOf(one, read)
   const [items, compared] = await Promise.all([
     top({ from: span.from, to: span.to }),
-    comparison<string>(span, { now, unitMs: DAY_MS }, async (range) => {
+    comparison<string>(span, { now, unitMs: DAY_MS, since }, async (range) => {
       const items = await top(range)
       return items && { listed: new Map(items), isWhole: items.length < MAX_VALUES }
     }),

@@ -439,6 +439,29 @@ test('a click on a value shows its history, and says what is not known', () =>
     assert.deepEqual(complaints, [])
   }))
 
+test('figures of a young site are compared with the days that it had', () =>
+  onStage({}, async ({ page, source, complaints }) => {
+    let firstDay = '2026-05-07'
+    Object.assign(source, { firstDay: async () => firstDay })
+    await page.goto(`${page.url()}?dimension=page&value=%2Fsearch`)
+    const young =
+      /, .*% against 8\s–\s10 May 2026 up to the same day \(no data before 7 May 2026\)\./
+    for (const panel of [history(page), page.locator('#item')]) {
+      await shows(panel.locator('.sum'), young)
+      await panel.locator('summary').click()
+      // The table is made when the browser says that it is open, which is after the click.
+      const before = async () =>
+        (await rowsOf(panel.locator('table'))).map((row) => row.at(-1) ?? '')
+      await eventually('seven rows', async () => (await before()).length === 7)
+      assert.deepEqual((await before()).slice(0, 4), Array(4).fill('not known'))
+      assert.match((await before())[4]!, /^[\d,]+$/)
+    }
+    firstDay = '2026-05-12'
+    await page.reload()
+    await shows(history(page).locator('.sum'), /^[\d,]+ page views \(no data before 12 May 2026\)/)
+    assert.deepEqual(complaints, [])
+  }))
+
 test('a link to the page of a value never leaves the site', () =>
   onStage({}, async ({ page, source, complaints }) => {
     // Values of pages are what strangers ask for, or what an address of the dashboard says.

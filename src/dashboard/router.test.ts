@@ -557,6 +557,35 @@ for (const [name, express] of expresses) {
       await get('/shown.json').expect(503)
     })
 
+    test('hits are compared from their first whole day on', async () => {
+      const young = (firstDay: string | null) => ({
+        ...inventedHits('young'),
+        firstDay: async () => firstDay,
+      })
+      for (const [firstDay, compared] of [
+        [null, {}],
+        ['2026-11-20', {}],
+        ['2026-11-14', {}],
+        ['2026-11-11', { over: 2_700, before: 2_700 }],
+        ['2026-11-08', { over: 5_400, before: 5_400 }],
+      ] as const) {
+        const { get } = site({ authorize: () => true, hits: [young(firstDay)] })
+        const { body } = await get('/hits.json').expect(200)
+        assert.deepEqual(body[0].items[0], { item: 'young-1', hits: 6_300, ...compared })
+        const { text } = await get('/shown.csv?hits=young&n=1').expect(200)
+        assert.match(text, 'over' in compared ? /,0\r\n$/ : /,,,\r\n$/)
+      }
+    })
+
+    test('nothing is compared while the first day cannot be read', async () => {
+      const { get, source } = site()
+      Object.assign(source, { firstDay: () => Promise.reject(new Error('away')) })
+      const { body } = await get('/figures.json').expect(200)
+      assert.deepEqual(body.noDataBefore, null)
+      assert(body.before.every((one: { pageViews: unknown }) => one.pageViews === null))
+      assert.deepEqual(Object.keys(body.lists[0].top.figures[0]), ['value', 'pageViews', 'seen'])
+    })
+
     test('items of hits beyond those that are listed are not known, and not 0', async () => {
       const many = {
         ...inventedHits('many'),

@@ -4,7 +4,7 @@
  * figures of the period before.
  */
 import { csvRow } from '../support/csv.js'
-import { besideOf, list, type Read, spanFigures, upTo } from './figures.js'
+import { besideOf, list, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
 import {
   countOf,
@@ -14,7 +14,7 @@ import {
   SUBJECT_PARAMETERS,
   topQuery,
 } from './query.js'
-import type { DashboardHits, DashboardSource, Dated, Range } from './source.js'
+import type { DashboardHits, DashboardSource, Dated, Range, Read } from './source.js'
 import { type Span, spanQuery } from './span.js'
 import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
 

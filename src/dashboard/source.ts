@@ -7,7 +7,7 @@ import type { ActivityPeriod, LiveActivity, ValuePeriod, ValueViews } from './si
  * The methods of an activity and of hits that the dashboard needs. Typed structurally: the
  * dashboard knows neither.
  */
-export interface DashboardSource {
+export interface DashboardSource extends Beginning {
   readonly name: string
   /** `page` first, then the site's own dimensions. */
   readonly dimensions: readonly string[]
@@ -33,6 +33,18 @@ export interface DashboardSource {
   /** One sentence: what is wrong with this process or its servers, and what to do. */
   advice(): string | undefined
 }
+
+/** Says when its figures begin. */
+export interface Beginning {
+  /**
+   * The first UTC day with figures, such as `2026-11-01`; `null`: there is none yet. Without it,
+   * all days are compared.
+   */
+  firstDay?(): Promise<string | null>
+}
+
+/** Reads figures; `null` where there are none. */
+export type Read = <T>(what: string, work: () => Promise<T>) => Promise<T | null>
 
 /** Figures, and how old they are. */
 export interface Dated<Figures> {
@@ -78,7 +90,7 @@ export interface Overview {
 }
 
 /** Named hits, with their most viewed items. */
-export interface DashboardHits {
+export interface DashboardHits extends Beginning {
   /** The heading of the list. */
   readonly name: string
   /** The `n` most viewed items of a range of UTC days, the first with the most. */

@@ -68,8 +68,11 @@ function spanFrom(from: number, to: number): Span {
   return { from, to, by, beforeMs: Math.ceil((to - from) / WEEK_MS) * WEEK_MS }
 }
 
-/** The period before a span, or before as much of it as there is at `now`. */
-export function before({ from, to, beforeMs }: Span, now = Infinity): Range {
-  const end = Math.max(from, Math.min(to, now))
-  return { from: Math.max(0, from - beforeMs), to: Math.max(0, end - beforeMs) }
+/**
+ * The period before a span, or before as much of it as there is at `now`, from the day `since` on:
+ * empty where the whole is earlier.
+ */
+export function before({ from, to, beforeMs }: Span, now = Infinity, since = 0): Range {
+  const end = Math.max(0, Math.max(from, Math.min(to, now)) - beforeMs)
+  return { from: Math.min(end, Math.max(since, from - beforeMs)), to: end }
 }

@@ -1,8 +1,9 @@
 /** Subject of a history: one value of a dimension, or one item of hits. */
-import { type Read, upTo } from './figures.js'
+import { noDataBefore, upTo } from './figures.js'
 import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
+import { known, sinceOf } from './since.js'
 import type { ValuePeriod } from './site-figures.js'
-import type { DashboardHits, DashboardSource, Dated } from './source.js'
+import type { DashboardHits, DashboardSource, Dated, Read } from './source.js'
 import { before, type Span } from './span.js'
 
 export type Subject =
@@ -61,6 +62,15 @@ export async function subjectFigures(
   const { by, from, to } = span
   const of = (range: { from: number; to: number }) =>
     read('history', () => subjectHistory(source, subject, { ...range, by }, now))
-  const [sums, earlier] = await Promise.all([of({ from, to }), of(before(span))])
-  return { span, sums: sums && upTo(to, sums), before: earlier && earlier.figures }
+  const [since, sums, earlier] = await Promise.all([
+    sinceOf('hits' in subject ? subject.hits : source, read),
+    of({ from, to }),
+    of(before(span)),
+  ])
+  return {
+    span,
+    sums: sums && upTo(to, sums),
+    before: earlier && known(earlier.figures, since),
+    noDataBefore: noDataBefore(span, since),
+  }
 }

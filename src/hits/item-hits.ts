@@ -39,6 +39,7 @@ import {
   readItemHistory,
   readItemRange,
   type RecordedHits,
+  readFirstDay,
 } from './read-history.js'
 import { hitsRouter, type HitsRouterOptions } from './router.js'
 
@@ -150,6 +151,13 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
         return readTopOf(database, HOURS, name, checked, { from: to - hours, to })
       })
     })
+  }
+
+  /** Returns the first day with hits, for the dashboard; `null`: there is none. */
+  firstDay(): Promise<string | null> {
+    return this.engine.connections.run(() =>
+      this.engine.read('first-day', (database) => readFirstDay(database, this.#countedName)),
+    )
   }
 
   history(item: string, options?: HitsHistoryOptions): Promise<HitsDay[]>

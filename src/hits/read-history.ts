@@ -114,3 +114,12 @@ async function readPeriods(
     }
   })
 }
+
+/** Reads the first day with hits; `null`: there is none. */
+export async function readFirstDay(queryable: Queryable, name: string): Promise<string | null> {
+  const { rows } = await queryable.query('SELECT MIN(day) AS day FROM hits_days WHERE name = ?', [
+    name,
+  ])
+  const day = rows[0]?.['day'] ?? null
+  return day === null ? null : new Date(Number(day) * DAY_MS).toISOString().slice(0, 10)
+}

@@ -1,7 +1,7 @@
 /**
  * Recounts from SQL what stands on the dashboard's page: its sums, changes, visitors, bars, lists
  * and the figures of now. Views that come while somebody looks may be counted or not; all others
- * are. The viewer's language is British English.
+ * are. Only whole days of the site are compared. The viewer's language is British English.
  */
 import assert from 'node:assert/strict'
 import type { Locator, Page } from 'playwright-core'
@@ -27,6 +27,10 @@ const STEP_MS = { hour: HOUR_MS, day: DAY_MS }
 const WINDOW_MS = 600_000
 const percent = new Intl.NumberFormat('en-GB', { style: 'percent' })
 const change = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' })
+const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
+
+/** The change in the sum of a history, and the first day of a young site. */
+const CHANGE = '(?:, (\\S+) against [^(]*)?(?: \\(.*\\))?'
 
 /** What {@link recount} has compared. */
 export interface Recounted {
@@ -38,8 +42,13 @@ export async function recount(page: Page, site: CountedSite): Promise<Recounted>
     `fetch('shown.json' + location.search).then((answer) => answer.json())`,
   )) as { span: Span }
   const done = { numbers: 0 }
+  const { rows } = await site.database.query(
+    'SELECT MIN(created_at) AS first FROM activities WHERE name = ?',
+    [site.name],
+  )
+  const wholeFrom = wholeDayAfter(rows[0]?.['first'])
   const checks = [ofNow, ofHistory, ofLists, ofHits, ofItem]
-  for (const check of checks) await check({ page, site, span, done })
+  for (const check of checks) await check({ page, site, span, done, wholeFrom })
   return done
 }
 
@@ -48,6 +57,29 @@ interface Recount {
   readonly site: CountedSite
   readonly span: Span
   readonly done: Recounted
+  /** Start of the site's first whole day. */
+  readonly wholeFrom: number
+}
+
+function wholeDayAfter(first: unknown): number {
+  return first === null ? Infinity : (Math.floor(Number(first) / DAY_MS) + 1) * DAY_MS
+}
+
+/** The period before a span that ends at `over`, as far as there were whole days; and its own. */
+function comparedWith({ from, beforeMs }: Span, wholeFrom: number, over: number) {
+  const [since, until] = [Math.max(from - beforeMs, wholeFrom), over - beforeMs]
+  return since < until ? { since, until, from: since + beforeMs, over } : undefined
+}
+
+/** What a list shows: the change of a value of those that it is compared with. */
+function wantedChange<Value>(
+  value: Value,
+  now: ReadonlyMap<Value, number>,
+  then: ReadonlyMap<Value, number> | undefined,
+): string {
+  if (!then) return ''
+  const before = then.get(value) ?? 0
+  return before === 0 ? 'new' : change.format((now.get(value) ?? 0) / before - 1)
 }
 
 /** A number of the page lies between those of SQL: at the moment that it names, and now. */
@@ -83,8 +115,7 @@ async function ofHistory(recount: Recount): Promise<void> {
   const asOf = await asOfIn(history)
   const text = (await history.locator('.sum').textContent()) ?? ''
   const [, views = '', by, visitors = ''] =
-    /^([\d,]+) page views?(?:, (\S+) against .*)?\. (?:At most )?([\d,]+) visitors?/.exec(text) ??
-    []
+    RegExp(`^([\\d,]+) page views?${CHANGE}\\. (?:At most )?([\\d,]+) visitors?`).exec(text) ?? []
   const { from, to } = span
   within(recount, count(views), await viewsBetween(recount, from, to, asOf), text)
   const days: number[][] = []
@@ -93,7 +124,7 @@ async function ofHistory(recount: Recount): Promise<void> {
   }
   const most = [0, 1].map((at) => Math.max(...days.map((bounds) => bounds[at]!)))
   within(recount, count(visitors), most, text)
-  await ofChange(recount, by, asOf, (from, to) => viewsIn(recount, from, to))
+  await ofChange(recount, [text, by], asOf, (from, to) => viewsIn(recount, from, to))
 
   const rows = await tableOf(history)
   assert.equal(rows.length, Math.round((to - from) / STEP_MS[span.by]))
@@ -106,23 +137,38 @@ async function ofHistory(recount: Recount): Promise<void> {
       const people = await visitorsBetween(recount, start, end, asOf)
       within(recount, count(visitorsShown), people, `visitors of ${label}`)
     }
-    const earlier = await viewsIn(recount, start - span.beforeMs, end - span.beforeMs)
-    same(recount, before?.replaceAll(',', ''), String(earlier), `before ${label}`)
+    const earlier = await earlierOf(recount, start, end, (from, to) => viewsIn(recount, from, to))
+    same(recount, before?.replaceAll(',', ''), earlier, `before ${label}`)
   }
+}
+
+type CountIn = (from: number, to: number) => Promise<number>
+
+/** What a row of a chart has of the period before. */
+async function earlierOf(recount: Recount, start: number, end: number, countIn: CountIn) {
+  const { wholeFrom, span } = recount
+  const [from, to] = [start - span.beforeMs, end - span.beforeMs]
+  return from < wholeFrom ? 'not known' : String(await countIn(from, to))
 }
 
 /** The change of what is over, against the same of the period before. */
 async function ofChange(
   recount: Recount,
-  shown: string | undefined,
+  [text, shown]: readonly [text: string, shown: string | undefined],
   asOf: number,
-  countIn: (from: number, to: number) => Promise<number>,
+  countIn: CountIn,
 ): Promise<void> {
-  const { from, to, by, beforeMs } = recount.span
-  const over = Math.min(to, Math.floor(asOf / STEP_MS[by]) * STEP_MS[by])
-  const before = over > from ? await countIn(from - beforeMs, over - beforeMs) : 0
-  if (before === 0) assert.equal(shown, undefined)
-  else same(recount, shown, change.format((await countIn(from, over)) / before - 1), 'change')
+  const { wholeFrom, span } = recount
+  const over = Math.min(span.to, Math.floor(asOf / STEP_MS[span.by]) * STEP_MS[span.by])
+  const range = comparedWith(span, wholeFrom, over)
+  const before = range ? await countIn(range.since, range.until) : 0
+  if (!range || before === 0) assert.equal(shown, undefined)
+  else {
+    same(recount, shown, change.format((await countIn(range.from, over)) / before - 1), 'change')
+  }
+  const [, first] = /\(no data before (.*)\)/.exec(text) ?? []
+  const isYoung = span.from - span.beforeMs < wholeFrom
+  assert.equal(first, isYoung ? date.format(wholeFrom - DAY_MS) : undefined, text)
 }
 
 /** Own words of the page, and the values that they stand for. */
@@ -141,8 +187,9 @@ async function ofLists(recount: Recount): Promise<void> {
     const thisHour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
     const end = Math.max(span.from, Math.min(span.to, thisHour))
     const now = await valuesIn(recount, dimension, span.from, span.to)
-    const over = await valuesIn(recount, dimension, span.from, end)
-    const then = await valuesIn(recount, dimension, span.from - span.beforeMs, end - span.beforeMs)
+    const range = comparedWith(span, recount.wholeFrom, end)
+    const over = await valuesIn(recount, dimension, range?.from ?? end, end)
+    const then = range && (await valuesIn(recount, dimension, range.since, range.until))
     const rows = await card.locator('tbody tr').all()
     let last = Infinity
     for (const row of rows) {
@@ -157,9 +204,7 @@ async function ofLists(recount: Recount): Promise<void> {
         asOf >= span.to ? now.get(value) : await pagesBefore(recount, dimension, value, asOf)
       within(recount, count(views), [least ?? 0, now.get(value) ?? 0], what)
       same(recount, share, percent.format(count(views) / shownTotal), `share of ${what}`)
-      const before = then.get(value) ?? 0
-      const wanted = before === 0 ? 'new' : change.format((over.get(value) ?? 0) / before - 1)
-      same(recount, by, wanted, `change of ${what}`)
+      same(recount, by, wantedChange(value, over, then), `change of ${what}`)
       if (isNamed) assert(count(views) <= last, `${what} is in its place`)
       if (isNamed) last = count(views)
     }
@@ -186,10 +231,16 @@ async function ofHits(recount: Recount): Promise<void> {
         )
       ).rows.map(({ item, hits }) => [String(item), Number(hits)]),
     )
-  const [all, ofOver, before] = await Promise.all([
+  const { rows } = await site.database.query(
+    'SELECT MIN(day) AS first FROM hits_days WHERE name = ?',
+    [hitsName],
+  )
+  const range = comparedWith(span, (Number(rows[0]?.['first']) + 1) * DAY_MS, over)
+  const [all, ofOver, later, before] = await Promise.all([
     of(span.from, span.to),
     of(span.from, over),
-    of(span.from - span.beforeMs, over - span.beforeMs),
+    of(range?.from ?? over, over),
+    range && of(range.since, range.until),
   ])
   const total = [...all.values()].reduce((sum, hits) => sum + hits, 0)
   for (const row of await card.locator('tbody tr').all()) {
@@ -201,10 +252,7 @@ async function ofHits(recount: Recount): Promise<void> {
     if (span.to <= now) {
       same(recount, share, percent.format(count(hits) / total), `share of ${item}`)
     }
-    const [later, sooner] = [ofOver.get(item) ?? 0, before.get(item) ?? 0]
-    const isKnown = over > span.from
-    const wanted = !isKnown ? '' : sooner === 0 ? 'new' : change.format(later / sooner - 1)
-    same(recount, by, wanted, `change of ${item}`)
+    same(recount, by, wantedChange(item, later, before), `change of ${item}`)
   }
   const listed = await card.locator('tbody tr').count()
   assert(listed >= Math.min(10, ofOver.size) && listed <= Math.min(10, all.size))
@@ -224,16 +272,16 @@ async function ofItem(recount: Recount): Promise<void> {
     await ofPage(from, to),
   ]
   const text = (await panel.locator('.sum').textContent()) ?? ''
-  const [, views = '', by] = /^([\d,]+) views?(?:, (\S+) against .*)?\.$/.exec(text) ?? []
+  const [, views = '', by] = RegExp(`^([\\d,]+) views?${CHANGE}\\.$`).exec(text) ?? []
   within(recount, count(views), await between(span.from, span.to), text)
-  await ofChange(recount, by, asOf, ofPage)
+  await ofChange(recount, [text, by], asOf, ofPage)
   for (const [at, [label, shown = '', before]] of (await tableOf(panel)).entries()) {
     const start = span.from + at * STEP_MS[span.by]
     const end = start + STEP_MS[span.by]
     if (start > asOf) assert.equal(shown, '', label)
     else within(recount, count(shown), await between(start, end), `${value}, ${label}`)
-    const earlier = await ofPage(start - span.beforeMs, end - span.beforeMs)
-    same(recount, before?.replaceAll(',', ''), String(earlier), `${value} before ${label}`)
+    const earlier = await earlierOf(recount, start, end, ofPage)
+    same(recount, before?.replaceAll(',', ''), earlier, `${value} before ${label}`)
   }
 }
 

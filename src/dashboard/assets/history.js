@@ -35,7 +35,8 @@ import { Panel } from './panel.js'
  * @typedef {object} Figures
  * @property {Span} span
  * @property {Dated<Sums>} sums
- * @property {readonly Sums[] | null} before
+ * @property {readonly Period[] | null} before
+ * @property {string | null} noDataBefore
  * @property {readonly Sums[] | null} days
  * @property {readonly import('./lists.js').Top[]} lists
  */
@@ -68,12 +69,11 @@ function barsOf({ by }, periods, before, asOf) {
 /**
  * `, +12 % against …`: of the periods that are over and known, in both.
  *
- * @param {Span} span
+ * @param {{ span: Span, before: readonly Period[] | null, noDataBefore: string | null }} answer
  * @param {readonly Period[]} periods
- * @param {readonly Period[] | null} before
  * @param {number} asOf
  */
-function compared({ by, from, to, beforeMs }, periods, before, asOf) {
+function compared({ span: { by, from, to, beforeMs }, before, noDataBefore }, periods, asOf) {
   let [now, then] = [0, 0]
   periods.forEach(({ start, pageViews }, at) => {
     const earlier = before?.[at]?.pageViews ?? null
@@ -82,10 +82,13 @@ function compared({ by, from, to, beforeMs }, periods, before, asOf) {
     now += pageViews
     then += earlier
   })
-  if (then === 0) return ''
-  const isOver = asOf >= to
-  const days = dayRange(from - beforeMs, to - beforeMs)
-  return `, ${change(now, then)} against ${days}${isOver ? '' : ` up to the same ${by}`}`
+  const first = Date.parse(noDataBefore ?? '')
+  const young = first ? ` (no data before ${dayRange(first, first + LENGTH_MS.day)})` : ''
+  if (then === 0) return young
+  const until = asOf >= to ? '' : ` up to the same ${by}`
+  const begin = Math.max(from - beforeMs, (first || 0) + LENGTH_MS.day)
+  const days = dayRange(begin, to - beforeMs)
+  return `, ${change(now, then)} against ${days}${until}${young}`
 }
 
 /** @param {readonly Period[]} periods */
@@ -102,13 +105,14 @@ export function historyPanel() {
   const panel = new Panel('history')
 
   /** @param {Figures} answer */
-  function show({ span, sums, before, days }) {
+  function show(answer) {
+    const { span, sums, before, days } = answer
     byId('history-title').textContent = dayRange(span.from, span.to)
     if (!sums) return panel.missing()
     const asOf = Date.parse(sums.asOf)
     drawn.update(barsOf(span, sums.figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
     const views = counted(total(sums.figures), 'page view')
-    const difference = compared(span, sums.figures, before, asOf)
+    const difference = compared(answer, sums.figures, asOf)
     sum.textContent = `${views}${difference}. ${visitors(sums.figures, days)}`
     note.textContent =
       span.by === 'hour'
@@ -179,8 +183,9 @@ export function itemPanel() {
     section.scrollIntoView({ block: 'nearest' })
   }
 
-  /** @param {{ span: Span, sums: Dated<Period>, before: readonly Period[] | null }} answer */
-  function show({ span, sums, before }) {
+  /** @param {Omit<Figures, 'sums' | 'days' | 'lists'> & { sums: Dated<Period> }} answer */
+  function show(answer) {
+    const { span, sums, before } = answer
     const { dimension, value = '' } = item()
     if (!sums) return panel?.missing()
     const asOf = Date.parse(sums.asOf)
@@ -188,7 +193,7 @@ export function itemPanel() {
     const missing = sums.figures.filter(({ pageViews }) => pageViews === null).length
     const least = missing > 0 ? 'At least ' : ''
     const views = counted(total(sums.figures), 'view')
-    sum.textContent = `${least}${views}${compared(span, sums.figures, before, asOf)}.`
+    sum.textContent = `${least}${views}${compared(answer, sums.figures, asOf)}.`
     unknown.hidden = missing === 0
     unknown.textContent =
       `Not known for ${number(missing)} of ${counted(sums.figures.length, span.by)}: there the ` +
