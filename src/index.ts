@@ -59,7 +59,7 @@ export type {
   HitsTopQuery,
 } from './hits/hits.js'
 export { createHits } from './hits/item-hits.js'
-export type { HitsDay, HitsPeriod } from './hits/read-history.js'
+export type { HitsPeriod } from './hits/read-history.js'
 export type { HitsMiddlewareOptions } from './hits/middleware.js'
 export type { HitsOptions } from './hits/options.js'
 export type { HitsRouterOptions } from './hits/router.js'

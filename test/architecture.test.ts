@@ -80,7 +80,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ],
     ['day-closing', 'dimensions', 'value-limit'],
     ['certificate', 'certificate-line', 'closed-day', 'day-balance', 'findings'],
-    ['sums'],
+    ['first-day', 'sums'],
     ['visit'],
     [
       'balance',

@@ -246,7 +246,8 @@ async function ask(
     const query = { ...rangeOf(days), by }
     const { ms, answer } = await refresh(cache, database, forget, (it) => it.history(query))
     const views = answer.reduce(
-      (sum, { start, pageViews }) => (Date.parse(start) >= firstHour ? sum + pageViews : sum),
+      (sum, { start, pageViews }) =>
+        Date.parse(start) >= firstHour ? sum + (pageViews ?? 0) : sum,
       0,
     )
     if (by === 'hour') right(views, visits)

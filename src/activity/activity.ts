@@ -95,10 +95,10 @@ export interface Activity extends Recorder {
   history(query: HistoryQuery): Promise<ActivityPeriod[]>
   /**
    * The page views with one value of a dimension in each hour or day, without gaps. `null`: not
-   * known, because the value is among `(other)`, or the hour is older than `historyDays`. A closed
-   * day lists its 1,000 most viewed values. A value that some hour of a day did not list, because
-   * it had over 10,000, lacks the views of that hour. Values have no visitors. The cost does not
-   * grow with the other values.
+   * known, because the value is among `(other)`, the hour is older than `historyDays`, or the day
+   * is before the first one. A closed day lists its 1,000 most viewed values. A value that some
+   * hour of a day did not list, because it had over 10,000, lacks the views of that hour. Values
+   * have no visitors. The cost does not grow with the other values.
    *
    * @throws TypeError, RangeError naming the field that is wrong; what the database throws
    */

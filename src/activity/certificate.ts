@@ -8,10 +8,10 @@ import { table } from '../database/table.js'
 import { DAY_MS } from '../support/clock.js'
 import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
 import type { Balance } from './balance.js'
-import { HOURS_A_DAY } from './books.js'
 import { keepFigures, readHours, readValues } from './closed-day.js'
 import { dayBalanceOf, sumsOfDay } from './day-balance.js'
 import { findingsOf } from './findings.js'
+import { FIRST_DAY } from './first-day.js'
 import { keptOf } from './keep.js'
 
 /** Rows of the ledger, since the beginning, of all processes. */
@@ -146,7 +146,7 @@ async function readDay(
   const { rows } = await queryable.query(
     'SELECT b.open_day, COALESCE(b.uncounted, l.committed) AS uncounted, ' +
       'COALESCE(b.settled, l.committed) AS settled, ' +
-      `COALESCE(b.first_day, (${FIRST_DAY})) AS first_day, ` +
+      `${FIRST_DAY} AS first_day, ` +
       `${LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')}, ` +
       `${CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`).join(', ')}, ` +
       'c.views AS kept_views, c.late AS kept_late, c.visitors AS kept_visitors, ' +
@@ -159,24 +159,9 @@ async function readDay(
       'LEFT JOIN activity_books AS b ON b.name = ? ' +
       'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [name, ...sums.flatMap(([, [, values]]) => values), day, now, name, name, name, day, name, day],
+    [...sums.flatMap(([, [, values]]) => values), day, now, name, name, name, day, name, day],
   )
   return rows[0]!
-}
-
-/** The day of the first hour, before any day has closed. */
-const FIRST_DAY =
-  `SELECT MIN(hour - hour % ${HOURS_A_DAY}) / ${HOURS_A_DAY} FROM activity_hours ` +
-  'WHERE name = ?'
-
-/** Reads the first day with page views; `null`: there is none. */
-export async function readFirstDay(queryable: Queryable, name: string): Promise<string | null> {
-  const { rows } = await queryable.query(
-    `SELECT COALESCE((SELECT first_day FROM activity_books WHERE name = ?), (${FIRST_DAY})) AS day`,
-    [name, name],
-  )
-  const day = rows[0]?.['day'] ?? null
-  return day === null ? null : dayText(Number(day))
 }
 
 function dayText(day: number): string {

@@ -8,6 +8,7 @@ import { measureName, otherMeasure } from '../page-views/measures.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import { HOURS_A_DAY } from './books.js'
 import type { ActivityPeriod } from '../dashboard/site-figures.js'
+import { readMissing } from './first-day.js'
 import { readHistory } from './history.js'
 
 /** The site whose figures are read, and the measure that they are of. */
@@ -23,15 +24,20 @@ export async function readActivityHistory(
   by: Period,
   range: PeriodRange,
 ): Promise<ActivityPeriod[]> {
-  const periods = await readHistory(queryable, measureName(name, count), by, range)
-  const other = otherMeasure(count)
+  const [ownName, other] = [measureName(name, count), otherMeasure(count)]
   const [otherName, botsName] = [measureName(name, other), measureName(name, 'bots')]
+  const periods = await readHistory(queryable, ownName, by, range)
   const beside = await readViews(queryable, [otherName, botsName], by, range)
   const [ofOther, ofBots] = [beside.get(otherName), beside.get(botsName)]
+  // After the figures, so that none of them is of a day before.
+  const missing = await readMissing(queryable, [ownName, otherName])
   return periods.map((period, index) => {
     const at = range.from + index
-    const otherViews = ofOther && { [other]: ofOther.get(at) ?? 0 }
-    return { ...period, bots: ofBots?.get(at) ?? 0, ...otherViews }
+    const time = at * PERIOD_MS[by]
+    const none = missing(ownName, time)
+    const views = none === null ? { start: period.start, pageViews: none, visitors: none } : period
+    const otherViews = ofOther && { [other]: ofOther.get(at) ?? missing(otherName, time) }
+    return { ...views, bots: ofBots?.get(at) ?? none, ...otherViews }
   })
 }
 

@@ -127,9 +127,16 @@ class Recount {
     const ms = PERIOD_MS[by]
     return this.history(by, from, to).map(({ start, pageViews }, index) => {
       const at = from + index * ms
+      if (at < this.#firstDay) return { start, pageViews: null }
       if (by === 'hour' && at < keptFrom && pageViews > 0) return { start, pageViews: null }
       return { start, pageViews: this.top(key.dimension, at, at + ms).get(key.value) ?? 0 }
     })
+  }
+
+  /** Nothing is known of the days before. */
+  get #firstDay(): number {
+    const first = Math.min(...this.#visits.map(({ time }) => time))
+    return Math.floor(first / DAY_MS) * DAY_MS
   }
 
   get late(): number {

@@ -41,7 +41,7 @@ test('with keep: "sums" all figures are there, and no visit is stored', async ()
   ])
   const history = await activity.history({ ...range, by: 'day' })
   assert.equal(
-    history.reduce((sum, period) => sum + period.pageViews, 0),
+    history.reduce((sum, period) => sum + (period.pageViews ?? 0), 0),
     3,
   )
   assert.equal((await activity.ledger()).committed, 3)

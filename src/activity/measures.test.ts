@@ -79,7 +79,7 @@ async function today(activity: SiteActivity) {
   const days = await activity.history({ from: now - DAY_MS, to: now, by: 'day' })
   const hours = await activity.history({ from: now - DAY_MS, to: now, by: 'hour' })
   const sum = (field: 'pageViews' | 'bots' | 'seen' | 'served', of = days) =>
-    of.reduce((total, period) => total + (period[field] ?? NaN), 0)
+    of.reduce((total, { [field]: n }) => total + (n === undefined ? NaN : (n ?? 0)), 0)
   for (const field of ['pageViews', 'bots', 'seen', 'served'] as const) {
     assert.ok(Object.is(sum(field), sum(field, hours)) || sum(field) === sum(field, hours), field)
   }

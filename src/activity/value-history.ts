@@ -6,6 +6,7 @@ import type { Queryable } from '../database/database.js'
 import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import { HOURS_A_DAY, OPEN_DAY } from './books.js'
 import { NO_VALUE } from './dimension-values.js'
+import { readMissing } from './first-day.js'
 import type { ValuePeriod } from '../dashboard/site-figures.js'
 import { storedValue } from './sums.js'
 
@@ -19,12 +20,15 @@ export async function readValueHistory(
 ): Promise<ValuePeriod[]> {
   const read = by === 'hour' ? readHours : readDays
   const views = await read(queryable, name, range, [dimension, Buffer.from(storedValue(value))])
+  // After the views, so that none of them is of a day before.
+  const missing = await readMissing(queryable, [name])
   return Array.from({ length: range.to - range.from }, (_, index) => {
     const at = range.from + index
     const pageViews = views.get(at)
+    const time = at * PERIOD_MS[by]
     return {
-      start: new Date(at * PERIOD_MS[by]).toISOString(),
-      pageViews: pageViews === undefined ? 0 : pageViews,
+      start: new Date(time).toISOString(),
+      pageViews: pageViews === undefined ? missing(name, time) : pageViews,
     }
   })
 }

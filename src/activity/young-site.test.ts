@@ -4,10 +4,12 @@ import { test } from 'node:test'
 import request from 'supertest'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { addHits } from '../hits/history.js'
 import { createHits } from '../hits/item-hits.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { expresses } from '../support/http.fixture.js'
 import { SILENT } from '../support/logger.js'
+import { commitVisits } from './commit.js'
 import { createActivity } from './site-activity.js'
 
 const [[, express]] = expresses as [[string, (typeof expresses)[0][1]]]
@@ -47,9 +49,16 @@ test('the growth of a young site is that of the days that it had', async () => {
     }
     await activity.flush()
     await activity.drain({ all: true })
+    const yesterday = (today - 1) * DAY_MS
+    await hits.migrate()
+    await grid.database.transaction(async (tx) => {
+      await addHits(tx, 'threads', [{ item: 'thread', at: yesterday }])
+      const seen = { time: yesterday, page: '/', visitor: null, dimensions: undefined }
+      await commitVisits([seen], tx, { now: yesterday, name: 'activity.seen' })
+    })
     const month = await ask('/figures.json?range=30d')
     assert.equal(month.noDataBefore, day(OLDEST))
-    assert.deepEqual(views(month.before).slice(0, 22), [...Array(21).fill(null), 10])
+    assert.deepEqual(month.before.slice(0, 22), [...Array(21).fill(null), 10])
     const pages = month.lists.find((one: { dimension: string }) => one.dimension === 'page')
     for (const { value, over, before } of pages.top.figures) {
       // Eight whole days, and as much of a ninth as there is of today.
@@ -64,29 +73,44 @@ test('the growth of a young site is that of the days that it had', async () => {
     )
     const item = await ask('/item.json?range=30d&dimension=page&value=%2Fb')
     assert.equal(item.noDataBefore, day(OLDEST))
-    assert.deepEqual(views(item.before).slice(0, 22), [...Array(21).fill(null), 3])
+    assert.deepEqual(item.before.slice(0, 22), [...Array(21).fill(null), 3])
 
     const year = await ask('/figures.json?range=12m')
     assert.equal(year.noDataBefore, day(OLDEST))
-    assert.deepEqual(new Set(views(year.before)), new Set([null]))
+    assert.deepEqual(new Set(year.before), new Set([null]))
     for (const { top } of year.lists) {
       for (const { over, before } of top.figures) {
         assert.deepEqual([over, before], [undefined, undefined])
       }
     }
-    const yesterday = await ask('/figures.json?range=yesterday')
-    assert.equal(yesterday.noDataBefore, null)
-    assert(!views(yesterday.before).includes(null))
+    const range = { from: (today - OLDEST - 1) * DAY_MS, to: (today - OLDEST + 2) * DAY_MS }
+    const ofDays = `from=${range.from}&to=${range.to}&by=day`
+    for (const path of ['history.json?', 'history.json?dimension=page&value=%2Fb&']) {
+      const [before, first, second] = (await ask(`/${path}${ofDays}`)).figures
+      assert.equal(before.pageViews, null, path)
+      assert.equal(first.pageViews, path.includes('value') ? 0 : 1, path)
+      assert(second.pageViews > 0)
+    }
+    const [before, first] = await activity.history({ ...range, by: 'day' })
+    const unknown = { pageViews: null, visitors: null, bots: null, seen: null }
+    assert.deepEqual(before, { start: `${day(OLDEST + 1)}T00:00:00.000Z`, ...unknown })
+    assert.deepEqual([first!.bots, first!.seen], [0, null], 'the first report came later')
+    const threads = await hits.history('thread', { days: 3 })
+    assert.deepEqual(
+      threads.map((one) => one.hits),
+      [null, 1, 0],
+    )
+    const { noDataBefore, ...figures } = await ask('/figures.json?range=yesterday')
+    assert.equal(noDataBefore, null)
+    assert(!figures.before.includes(null))
 
     const nothing = await ask('/empty/figures.json?range=7d')
     assert.equal(nothing.noDataBefore, null)
-    assert.deepEqual(views(nothing.before), Array(7).fill(null), 'no figures are not 0')
+    assert.deepEqual(nothing.before, Array(7).fill(null), 'no figures are not 0')
+    const shown = nothing.sums.figures.map((one: { pageViews: unknown }) => one.pageViews)
+    assert.deepEqual(shown, Array(7).fill(null))
   } finally {
     await Promise.all([activity.close(), hits.close(), empty.close()])
     await Promise.all([grid.cache.close(), grid.database.close()])
   }
 })
-
-function views(periods: readonly { readonly pageViews: number | null }[]) {
-  return periods.map(({ pageViews }) => pageViews)
-}

@@ -6,7 +6,7 @@ import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/history-beside.js'
 import { exportQuery, hourOf, topQuery, wholeDays } from '../activity/ranges.js'
 import { readActivityTop } from '../activity/top-beside.js'
-import type { MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
+import type { ActivityPeriod, MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
 import type { Database, Queryable } from '../database/database.js'
 import { measureOf } from '../page-views/measures.js'
 import { csvRow } from '../support/csv.js'
@@ -97,7 +97,7 @@ async function* history(
   { from, to }: PeriodRange,
 ): AsyncGenerator<Row> {
   const { name: site, measure } = measureOf(name)
-  const read = (part: PeriodRange): Promise<MeasuredPeriod[]> =>
+  const read = (part: PeriodRange): Promise<(MeasuredPeriod | ActivityPeriod)[]> =>
     measure === 'bots'
       ? readHistory(database, name, by, part)
       : readActivityHistory(database, { name: site, count: measure }, by, part)

@@ -26,6 +26,14 @@ test('bots stand beside the views of people, and are in no share', () => {
     'Seen by browsers: 43 %. Beside them, 7 pages went to bots.',
   )
   assert.equal(
+    besideText([
+      { pageViews: 900, bots: 2, seen: null },
+      { ...bots, seen: 43 },
+    ]),
+    'Seen by browsers: 43 %. Beside them, 9 pages went to bots.',
+    'of the days on which browsers have reported',
+  )
+  assert.equal(
     besideText([{ pageViews: 43, bots: 1, served: 100 }]),
     'Seen by browsers: 43 %. Beside them, 1 page went to bots.',
   )

@@ -2,7 +2,7 @@
 import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
-import type { ActivityPeriod, ValuePeriod, ValueViews } from './site-figures.js'
+import type { ActivityPeriod, ValueViews } from './site-figures.js'
 import { known, type Since, sinceOf } from './since.js'
 import type { DashboardSource, Dated, Range, Read } from './source.js'
 import { before, type Span } from './span.js'
@@ -11,7 +11,7 @@ export interface SpanFigures {
   readonly span: Span
   readonly sums: Dated<readonly ActivityPeriod[]> | null
   /** The page views of the period before; `null` before the first whole day. */
-  readonly before: readonly ValuePeriod[] | null
+  readonly before: readonly (number | null)[] | null
   /** The first day, where the period before has days that are not whole days of the site. */
   readonly noDataBefore: string | null
   /** By UTC day, where `sums` are by hour: visitors of hours cannot be added up. */

@@ -328,7 +328,10 @@ for (const [name, express] of expresses) {
         const { asOf, ...read } = await source.history(span)
         const isOver = range === 'yesterday'
         assert.deepEqual(sums, { ...read, asOf: isOver ? '2026-11-22T00:00:00.000Z' : asOf })
-        assert.deepEqual(before, (await source.history(earlier)).figures)
+        assert.deepEqual(
+          before,
+          (await source.history(earlier)).figures.map(({ pageViews }) => pageViews),
+        )
         assert.equal(whole?.length, by === 'hour' ? 1 : undefined)
         assert.deepEqual(
           lists.map(({ dimension }: { dimension: string }) => dimension),
@@ -582,7 +585,7 @@ for (const [name, express] of expresses) {
       Object.assign(source, { firstDay: () => Promise.reject(new Error('away')) })
       const { body } = await get('/figures.json').expect(200)
       assert.deepEqual(body.noDataBefore, null)
-      assert(body.before.every((one: { pageViews: unknown }) => one.pageViews === null))
+      assert(body.before.every((one: unknown) => one === null))
       assert.deepEqual(Object.keys(body.lists[0].top.figures[0]), ['value', 'pageViews', 'seen'])
     })
 

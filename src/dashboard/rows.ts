@@ -118,7 +118,7 @@ function shownHistory(
         start,
         // The page has no bar for what is yet to come.
         ...(start <= dated.asOf ? counts : nothing(counts)),
-        before: before?.[at]?.pageViews ?? null,
+        before: before?.[at] ?? null,
       }))
       return { ...dated, figures: rows }
     },
@@ -144,7 +144,7 @@ function shownList(
         spanFigures(source, span, whole),
         list(source, span, { dimension, n, now }, whole),
       ])
-      const total = sums!.figures.reduce((all, { pageViews }) => all + pageViews, 0)
+      const total = sums!.figures.reduce((all, { pageViews }) => all + (pageViews ?? 0), 0)
       const { figures, ...dated } = top!
       const rows = figures.map((one) => ({ ...one, ...compared(one.pageViews, total, one) }))
       return { ...dated, figures: rows }

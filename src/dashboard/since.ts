@@ -23,10 +23,7 @@ export async function sinceOf(source: Beginning, read: Read): Promise<Since> {
   return { firstDay, whole: start === undefined ? Infinity : start + DAY_MS }
 }
 
-/** The page views of periods; those before the first whole day are not known. */
-export function known(periods: readonly ValuePeriod[], { whole }: Since): readonly ValuePeriod[] {
-  return periods.map(({ start, pageViews }) => ({
-    start,
-    pageViews: Date.parse(start) < whole ? null : pageViews,
-  }))
+/** The page views of periods; `null`: those before the first whole day are not known. */
+export function known(periods: readonly ValuePeriod[], { whole }: Since): (number | null)[] {
+  return periods.map(({ start, pageViews }) => (Date.parse(start) < whole ? null : pageViews))
 }

@@ -27,10 +27,28 @@ export interface OtherViews {
   readonly served?: number
 }
 
-/** Figures of one hour or day (UTC). */
-export interface ActivityPeriod extends MeasuredPeriod, OtherViews {
+/**
+ * Figures of one hour or day (UTC). `null`: a day before the first one of the measure. Nothing is
+ * known of it.
+ */
+export interface ActivityPeriod {
+  /** Start of the hour or day, in ISO 8601. */
+  readonly start: string
+  /** Page views of the period. */
+  readonly pageViews: number | null
+  /** Different visitors of the period. A visitor of two days is two visitors. */
+  readonly visitors: number | null
   /** Pages that were sent to bots. They are in no other figure. */
-  readonly bots: number
+  readonly bots: number | null
+  /**
+   * Page views that browsers have reported, if there have ever been any. Only with `count:
+   * 'served'`.
+   */
+  readonly seen?: number | null
+  /**
+   * Pages that the server sent to people, if there have ever been any. Only with `count: 'seen'`.
+   */
+  readonly served?: number | null
 }
 
 /** Page views with one value of a dimension in one hour or day (UTC). */
@@ -38,8 +56,8 @@ export interface ValuePeriod {
   /** Start of the hour or day, in ISO 8601. */
   readonly start: string
   /**
-   * Page views with the value. `null` where they are not known: the value is among `(other)`, or
-   * the hour is older than `historyDays`.
+   * Page views with the value. `null` where they are not known: the value is among `(other)`, the
+   * hour is older than `historyDays`, or the day is before the first one.
    */
   readonly pageViews: number | null
 }

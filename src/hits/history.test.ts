@@ -118,7 +118,7 @@ for (const [dialect, url] of [
               ).length
             })
             assert.deepEqual(
-              days.map(({ hits }) => hits),
+              days.map(({ hits }) => hits ?? 0),
               expected,
             )
             for (const by of ['hour', 'day'] as const) {
@@ -129,7 +129,7 @@ for (const [dialect, url] of [
                 const expected = counted.filter(
                   (hit) => hit.item === item && hit.time >= from && hit.time < from + ms,
                 )
-                assert.equal(hits, expected.length, `${by} ${start}`)
+                assert.equal(hits ?? 0, expected.length, `${by} ${start}`)
               }
             }
           }
@@ -182,7 +182,7 @@ for (const [dialect, url] of [
       for (const item of ['a', 'b']) {
         const days = await readItemHistory(db, site(name), item, NOW, 3)
         assert.equal(
-          days.reduce((sum, { hits }) => sum + hits, 0),
+          days.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
           1,
         )
       }
@@ -199,7 +199,7 @@ for (const [dialect, url] of [
       assert.deepEqual(await readTopOf(db, HOURS, name, 1, hoursUpToNow(1_000)), [['a', 2]])
       const days = await readItemHistory(db, site(name), 'a', NOW, 10)
       assert.equal(
-        days.reduce((sum, { hits }) => sum + hits, 0),
+        days.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
         4,
       )
       const hour = Math.floor(NOW / HOUR_MS)

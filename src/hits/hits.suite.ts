@@ -507,7 +507,7 @@ export function hitsSuite(pair: Pair): void {
         for (const [index, item] of items.entries()) {
           const days = await processes[0]!.history(item, { days: 3 })
           assert.equal(
-            days.reduce((sum, { hits }) => sum + hits, 0),
+            days.reduce((sum, { hits }) => sum + (hits ?? 0), 0),
             counts[index],
             'the history moves with the count',
           )

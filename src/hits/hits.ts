@@ -1,7 +1,7 @@
 import type { Handler, ServerRequest } from '../page-views/handler.js'
 import type { Moment, Period } from '../support/periods.js'
 import type { Recorder } from '../wide-cache/recorder.js'
-import type { HitsDay, HitsPeriod } from './read-history.js'
+import type { HitsPeriod } from './read-history.js'
 import type { HitsMiddlewareOptions } from './middleware.js'
 import type { HitsRouterOptions } from './router.js'
 
@@ -125,7 +125,7 @@ export interface Hits extends Recorder {
    *
    * @throws TypeError, RangeError for an item that is no text, or a wrong `days`; DatabaseError
    */
-  history(item: string, options?: HitsHistoryOptions): Promise<HitsDay[]>
+  history(item: string, options?: HitsHistoryOptions): Promise<HitsPeriod[]>
   /**
    * The hits of an item in each hour or day of a range, without gaps: at most a year of hours or
    * ten years of days. Hits are kept by the hour for 8 days.

@@ -33,7 +33,6 @@ import { moveHits } from './move.js'
 import { type HitsOptions, type HitsSettings, hitsSettings } from './options.js'
 import {
   DEFAULT_DAYS,
-  type HitsDay,
   type HitsPeriod,
   MAX_DAYS,
   readItemHistory,
@@ -160,12 +159,12 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
     )
   }
 
-  history(item: string, options?: HitsHistoryOptions): Promise<HitsDay[]>
+  history(item: string, options?: HitsHistoryOptions): Promise<HitsPeriod[]>
   history(item: string, query: HitsHistoryQuery): Promise<HitsPeriod[]>
   history(
     item: string,
     options: HitsHistoryOptions | HitsHistoryQuery = {},
-  ): Promise<HitsDay[] | HitsPeriod[]> {
+  ): Promise<HitsPeriod[]> {
     return this.engine.connections.run(async () => {
       const text = checkedText('item', item)
       const { database } = this.engine

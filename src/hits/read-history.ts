@@ -12,36 +12,27 @@ export const DEFAULT_DAYS = 30
 
 /**
  * Hits of an item in one hour or day (UTC), by measure. A measure is in no other one's figure.
- * `Hits` is `number`, or also `null` in ranges: an hour that is older than 8 days, whose hits are
- * kept by day.
+ * `null`: not known, because it is of a day before the first one with hits, or of an hour that is
+ * older than 8 days, whose hits are kept by day.
  */
-interface MeasuredHits<Hits> {
+export interface HitsPeriod {
   /** Start of the hour or day, in ISO 8601. */
   readonly start: string
   /** Hits of the period. */
-  readonly hits: Hits
+  readonly hits: number | null
   /** Pages of the item that were sent to bots. */
-  readonly bots: Hits
+  readonly bots: number | null
   /**
    * Views of the item that browsers have reported. Only with `count: 'served'`, where there have
    * ever been any.
    */
-  readonly seen?: Hits
+  readonly seen?: number | null
   /**
    * Hits of pages that the server sent to people. Only with `count: 'seen'`, where there have ever
    * been any.
    */
-  readonly served?: Hits
+  readonly served?: number | null
 }
-
-/** Hits of an item on one day (UTC). */
-export interface HitsDay extends MeasuredHits<number> {}
-
-/**
- * Hits of an item in one hour or day (UTC) of a range. `null`: an hour that is older than 8 days,
- * whose hits are kept by day.
- */
-export interface HitsPeriod extends MeasuredHits<number | null> {}
 
 /** The hits whose history is read, and the measure that they are of. */
 export interface RecordedHits {
@@ -58,7 +49,7 @@ export async function readItemHistory(
   item: string,
   now: number,
   days: number,
-): Promise<HitsDay[]> {
+): Promise<HitsPeriod[]> {
   const to = Math.floor(now / DAY_MS) + 1
   return readPeriods(queryable, DAYS, site, item, { from: to - days, to })
 }
@@ -91,7 +82,7 @@ async function readPeriods(
   { name, count, hasOther }: RecordedHits,
   item: string,
   { from, to }: PeriodRange,
-): Promise<HitsDay[]> {
+): Promise<HitsPeriod[]> {
   const other = otherMeasure(count)
   const measures: Measure[] = [count, 'bots', ...(hasOther ? [other] : [])]
   const { rows } = await queryable.query(
@@ -103,14 +94,20 @@ async function readPeriods(
   const found = new Map(
     rows.map((row) => [`${String(row['name'])} ${Number(row['period'])}`, Number(row['hits'])]),
   )
+  // After the hits, so that none of them is of a day before.
+  const [own, ofOther] = await Promise.all(
+    [count, other].map((measure) => readFirstDay(queryable, measureName(name, measure))),
+  )
   return Array.from({ length: to - from }, (_, index) => {
     const at = from + index
-    const of = (measure: Measure): number => found.get(`${measureName(name, measure)} ${at}`) ?? 0
+    const start = new Date(at * ms).toISOString()
+    const of = (measure: Measure, firstDay: string | null | undefined): number | null =>
+      found.get(`${measureName(name, measure)} ${at}`) ?? (firstDay && start >= firstDay ? 0 : null)
     return {
-      start: new Date(at * ms).toISOString(),
-      hits: of(count),
-      bots: of('bots'),
-      ...(hasOther && { [other]: of(other) }),
+      start,
+      hits: of(count, own),
+      bots: of('bots', own),
+      ...(hasOther && { [other]: of(other, ofOther) }),
     }
   })
 }

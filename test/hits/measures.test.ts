@@ -99,7 +99,7 @@ function sum(periods: readonly HitsPeriod[]): Record<string, number> {
   const sums: Record<string, number> = {}
   for (const { start: _, ...figures } of periods) {
     for (const [field, hits] of Object.entries(figures)) {
-      sums[field] = (sums[field] ?? 0) + (hits ?? NaN)
+      sums[field] = (sums[field] ?? 0) + (hits ?? 0)
     }
   }
   return sums

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { otherMeasure } from '../../src/page-views/measures.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { PERIOD_MS } from '../../src/support/periods.js'
-import { type Count, daysOf, edgesOf, periodsOf } from './activity-answers.js'
+import { type Count, daysOf, edgesOf, isKnown, periodsOf } from './activity-answers.js'
 import { keptFrom } from './hits-recount.js'
 import type { RecountedSite } from './recounted-site.js'
 import type { Site } from './site.js'
@@ -53,9 +53,15 @@ export async function assertHits(
         periodsOf(by, from, to).map((start) => {
           const end = start + PERIOD_MS[by]
           const isKept = by === 'day' || start >= keptFrom(now)
-          const of = (measure: Count | 'bots'): number | null =>
-            isKept ? recounted.hits[measure].count(item, start, end) : null
-          const periods = { hits: of(count), bots: of('bots'), [other]: of(other) }
+          const of = (measure: Count | 'bots', counted: Count): number | null => {
+            const n = recounted.hits[measure].count(item, start, end)
+            return isKept && (n > 0 || isKnown(recounted.hits[counted], start)) ? n : null
+          }
+          const periods = {
+            hits: of(count, count),
+            bots: of('bots', count),
+            [other]: of(other, other),
+          }
           return { start: new Date(start).toISOString(), ...periods }
         }),
       )

@@ -1,6 +1,6 @@
 /** The hits of one measure as they were recorded, and the figures that follow from them. */
 import type { Hit } from '../../src/hits/hit.js'
-import { HOUR_MS } from '../../src/support/clock.js'
+import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { DEFAULT_REPEAT_SECONDS } from '../../src/hits/options.js'
 
 const WINDOW_MS = DEFAULT_REPEAT_SECONDS * 1000
@@ -32,6 +32,12 @@ export class HitsRecount {
 
   count(item: string, from = -Infinity, to = Infinity): number {
     return this.#hits.filter((hit) => hit.item === item && hit.time >= from && hit.time < to).length
+  }
+
+  /** The first day with hits. */
+  get firstDay(): number | undefined {
+    const times = this.#hits.map(({ time }) => time)
+    return times.length === 0 ? undefined : Math.floor(Math.min(...times) / DAY_MS)
   }
 
   /** The hits of all items that have any. */

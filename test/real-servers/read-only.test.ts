@@ -67,7 +67,7 @@ for (const [name, start] of Object.entries(servers)) {
       assert.deepEqual({ pageViews, visitors }, { pageViews: 1, visitors: 1 })
       const days = await activity.history({ by: 'day', ...today })
       assert.equal(
-        days.reduce((sum, day) => sum + day.pageViews, 0),
+        days.reduce((sum, day) => sum + (day.pageViews ?? 0), 0),
         1,
       )
       assert.deepEqual(await activity.top('page', { ...today, n: 5 }), [

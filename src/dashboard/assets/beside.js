@@ -30,24 +30,25 @@ export function seenText(views) {
 }
 
 /**
- * Some sentences about the views beside those of some periods.
+ * Some sentences about the views beside those of some periods. Only periods in which both are known
+ * have a share.
  *
- * @param {readonly (Views & { bots: number })[]} periods
+ * @param {readonly Omit<import('./history.js').Sums, 'start' | 'visitors'>[]} periods
  */
 export function besideText(periods) {
-  /** @param {'pageViews' | 'bots' | 'seen' | 'served'} field */
-  const sum = (field) => periods.reduce((all, period) => all + (period[field] ?? 0), 0)
+  /**
+   * @param {'pageViews' | 'bots' | 'seen' | 'served'} field
+   * @param {typeof periods} of
+   */
+  const sum = (field, of) => of.reduce((all, period) => all + (period[field] ?? 0), 0)
   /** @param {'seen' | 'served'} field */
-  const known = (field) =>
-    periods.some((one) => one[field] !== undefined) ? sum(field) : undefined
-  const [seen, served] = [known('seen'), known('served')]
-  const views = {
-    pageViews: sum('pageViews'),
-    ...(seen !== undefined && { seen }),
-    ...(served !== undefined && { served }),
+  const known = (field) => {
+    const of = periods.filter((one) => typeof one[field] === 'number')
+    return of.length > 0 && { pageViews: sum('pageViews', of), [field]: sum(field, of) }
   }
+  const views = known('seen') || known('served') || { pageViews: 0 }
   const share = seenText(views)
-  const bots = `Beside them, ${counted(sum('bots'), 'page')} went to bots.`
+  const bots = `Beside them, ${counted(sum('bots', periods), 'page')} went to bots.`
   const why = (shareSeen(views) ?? 0) > 100 ? `${WHY_MORE} ` : ''
   return share === '' ? bots : `${share[0]?.toUpperCase()}${share.slice(1)}. ${why}${bots}`
 }

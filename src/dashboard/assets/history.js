@@ -24,9 +24,17 @@ import { Panel } from './panel.js'
  * @typedef {object} Period
  * @property {string} start
  * @property {number | null} pageViews
- * @property {number} [visitors]
+ * @property {number | null} [visitors]
  */
-/** @typedef {Period & import('./beside.js').Views & { visitors: number, bots: number }} Sums */
+/**
+ * @typedef {object} Sums
+ * @property {string} start
+ * @property {number | null} pageViews
+ * @property {number | null} visitors
+ * @property {number | null} bots
+ * @property {number | null} [seen]
+ * @property {number | null} [served]
+ */
 /**
  * @template {Period} P
  * @typedef {{ asOf: string, stale: boolean, figures: readonly P[] } | null} Dated
@@ -35,7 +43,7 @@ import { Panel } from './panel.js'
  * @typedef {object} Figures
  * @property {Span} span
  * @property {Dated<Sums>} sums
- * @property {readonly Period[] | null} before
+ * @property {readonly (number | null)[] | null} before
  * @property {string | null} noDataBefore
  * @property {readonly Sums[] | null} days
  * @property {readonly import('./lists.js').Top[]} lists
@@ -49,7 +57,7 @@ const HOURS = `Hours are in ${timeZone}; the days they belong to are UTC days.`
  *
  * @param {Span} span
  * @param {readonly Period[]} periods
- * @param {readonly Period[] | null} before
+ * @param {readonly (number | null)[] | null} before
  * @param {number} asOf
  */
 function barsOf({ by }, periods, before, asOf) {
@@ -60,7 +68,7 @@ function barsOf({ by }, periods, before, asOf) {
       label: by === 'hour' ? hourOfWeek(time) : utcDay(time),
       short: by === 'hour' ? minuteOfDay(time) : shortUtcDay(time),
       values: isComing ? [undefined] : visitors === undefined ? [pageViews] : [pageViews, visitors],
-      before: before?.[at]?.pageViews,
+      before: before?.[at],
       open: !isComing && time + LENGTH_MS[by] > asOf,
     }
   })
@@ -69,26 +77,31 @@ function barsOf({ by }, periods, before, asOf) {
 /**
  * `, +12 % against …`: of the periods that are over and known, in both.
  *
- * @param {{ span: Span, before: readonly Period[] | null, noDataBefore: string | null }} answer
+ * @param {Pick<Figures, 'span' | 'before' | 'noDataBefore'>} answer
  * @param {readonly Period[]} periods
  * @param {number} asOf
  */
 function compared({ span: { by, from, to, beforeMs }, before, noDataBefore }, periods, asOf) {
   let [now, then] = [0, 0]
   periods.forEach(({ start, pageViews }, at) => {
-    const earlier = before?.[at]?.pageViews ?? null
+    const earlier = before?.[at] ?? null
     if (pageViews === null || earlier === null) return
     if (Date.parse(start) + LENGTH_MS[by] > asOf) return
     now += pageViews
     then += earlier
   })
   const first = Date.parse(noDataBefore ?? '')
-  const young = first ? ` (no data before ${dayRange(first, first + LENGTH_MS.day)})` : ''
+  const young = first ? ` (no data ${beforeFirst(first)})` : ''
   if (then === 0) return young
   const until = asOf >= to ? '' : ` up to the same ${by}`
   const begin = Math.max(from - beforeMs, (first || 0) + LENGTH_MS.day)
   const days = dayRange(begin, to - beforeMs)
   return `, ${change(now, then)} against ${days}${until}${young}`
+}
+
+/** `before 28 August 2026`, or `yet`. @param {number} first start of the first day */
+function beforeFirst(first) {
+  return first ? `before ${dayRange(first, first)}` : 'yet'
 }
 
 /** @param {readonly Period[]} periods */
@@ -113,7 +126,9 @@ export function historyPanel() {
     drawn.update(barsOf(span, sums.figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
     const views = counted(total(sums.figures), 'page view')
     const difference = compared(answer, sums.figures, asOf)
-    sum.textContent = `${views}${difference}. ${visitors(sums.figures, days)}`
+    sum.textContent = sums.figures.some(({ pageViews }) => pageViews !== null)
+      ? `${views}${difference}. ${visitors(sums.figures, days)}`
+      : `No data ${beforeFirst(Date.parse(answer.noDataBefore ?? ''))}.`
     note.textContent =
       span.by === 'hour'
         ? HOURS
@@ -133,7 +148,7 @@ export function historyPanel() {
 function visitors(periods, days) {
   const of = days ?? periods
   if (of.length === 1) return `${counted(of[0]?.visitors ?? 0, 'visitor')}.`
-  const most = Math.max(0, ...of.map((day) => day.visitors))
+  const most = Math.max(0, ...of.map((day) => day.visitors ?? 0))
   return days || periods.length > 0 ? `At most ${counted(most, 'visitor')} on one day.` : ''
 }
 
@@ -197,7 +212,7 @@ export function itemPanel() {
     unknown.hidden = missing === 0
     unknown.textContent =
       `Not known for ${number(missing)} of ${counted(sums.figures.length, span.by)}: there the ` +
-      'value is among all others, or is not kept any more.'
+      'value is among all others, is not kept any more, or there were no figures yet.'
     links.replaceChildren(...download(item(), 'This value'))
     const page = dimension === 'page' ? pageAddress(value) : undefined
     if (page) links.prepend(html('a', { href: page }, 'Open the page'))
