@@ -1,6 +1,7 @@
 /** Data of the dashboard, from a real database: of one moment, and marked where they are old. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import request from 'supertest'
 import { withClockAhead } from '../../test/servers/wrapped.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
@@ -10,6 +11,7 @@ import { HOUR_MS } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
+import { commitVisits } from './commit.js'
 import { inWindow, SHORT_LAYERS } from './in-window.fixture.js'
 import { activitySettings } from './options.js'
 import { SiteActivity } from './site-activity.js'
@@ -47,7 +49,7 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
     const { overview, live, ledger, trouble } = await get('/now.json')
     const { figures } = overview
     assert.deepEqual([figures.pageViews, figures.visitors, figures.windowSeconds], [5, 3, 600])
-    assert.equal(figures.today, 5)
+    assert.equal(figures.today.views, 5)
     assert.equal(live.asOf, overview.asOf, 'what is on its way begins where the window ends')
     assert.equal(ledger.committed, 5)
     assert.deepEqual([overview.stale, trouble], [false, null])
@@ -65,10 +67,30 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
       assert.deepEqual([stale, figures.at(-1).pageViews], [false, path === PATHS[0] ? 5 : 2])
     }
 
+    // Each answer is kept for a second: the history is read while the other is half a second old.
+    await get('/now.json')
+    await delay(700)
+    const ofDay = '/history.json?by=hour'
+    await get(ofDay)
+    const time = now()
+    await database.transaction((tx) =>
+      commitVisits([{ time, page: '/', visitor: null, dimensions: undefined }], tx, {
+        now: time,
+        name: 'activity',
+      }),
+    )
+    await delay(500)
+    const newest = (await get('/now.json')).overview.figures
+    const sums = (await get(ofDay)).figures as { pageViews: number | null }[]
+    const sum = sums.reduce((all, { pageViews }) => all + (pageViews ?? 0), 0)
+    assert(sum >= newest.today.views, `${sum} in the history, ${newest.today.views} now`)
+
     isAway = true
     ahead += 65_000
     const old = await get('/now.json')
-    assert.deepEqual(old.overview, { ...overview, stale: true, asOf: old.overview.asOf })
+    const { asOf, figures: last } = old.overview
+    assert.deepEqual(old.overview, { asOf, figures: last, stale: true })
+    assert.deepEqual([last.pageViews, last.visitors], [5, 3])
     assert.equal(old.ledger, null)
     ahead += 5_000
     for (const path of PATHS) assert.equal((await get(path)).stale, true)

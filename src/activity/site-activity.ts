@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { types } from 'node:util'
 import type { DashboardOptions } from '../dashboard/options.js'
+import { withToday } from '../dashboard/open-day.js'
 import { dashboardRouter } from '../dashboard/router.js'
 import type {
   ActivityPeriod,
@@ -12,7 +13,7 @@ import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
-import { DAY_MS } from '../support/clock.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { assertCalled } from '../support/missing-call.js'
 import { oneOf } from '../support/options.js'
@@ -172,6 +173,18 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     })
   }
 
+  /** The history, which has no fewer page views than the overview of the same moment. */
+  async #historyOfNow(query: HistoryQuery): Promise<Dated<ActivityPeriod[]>> {
+    const [history, overview] = await Promise.all([
+      this.#history(query),
+      // Without it the history is what it is.
+      this.engine.connections.run(() => this.#overview()).catch(() => undefined),
+    ])
+    if (!overview) return history
+    const { today } = overview.figures
+    return { ...history, figures: withToday(history.figures, query.by, today) }
+  }
+
   #valueHistory(query: ValueHistoryQuery): Promise<Dated<ValuePeriod[]>> {
     return this.engine.connections.run(async () => {
       const { by, range, ...key } = valueHistoryQuery(query, this.dimensions)
@@ -212,7 +225,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       dimensions: this.dimensions,
       overview: () => this.engine.connections.run(() => this.#overview()),
       live: (asOf) => this.engine.connections.run(() => readLive(asOf, this.engine)),
-      history: (query) => this.#history(query),
+      history: (query) => this.#historyOfNow(query),
       valueHistory: (query) => this.#valueHistory(query),
       top: (dimension, query) => this.#top(dimension, query),
       // Each list of an answer asks for it.
@@ -274,7 +287,11 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       const from = Math.floor((to - 1) / HOURS_A_DAY) * HOURS_A_DAY
       // After the window, so that the hours have at least its page views of the day.
       const hours = await readHourlyViews(database, context.name, { from, to })
-      const today = hours.reduce((sum, views) => sum + views, 0)
+      const today = {
+        day: new Date(from * HOUR_MS).toISOString().slice(0, DAY_LENGTH),
+        views: hours.reduce((sum, views) => sum + views, 0),
+        hours,
+      }
       return { windowSeconds, pageViews, visitors, today }
     })
   }

@@ -62,12 +62,21 @@ export class InventedSource implements DashboardSource {
 
   async overview() {
     this.#ask('overview')
-    let today = this.come
     const now = this.#now()
-    for (let time = now - (now % DAY_MS); time < now; time += HOUR_MS) {
-      today += viewsOf(time / HOUR_MS)
-    }
-    return this.#dated({ windowSeconds: 600, pageViews: 1_345 + this.come, visitors: 212, today })
+    const start = now - (now % DAY_MS)
+    const hours: number[] = []
+    for (let time = start; time < now; time += HOUR_MS) hours.push(viewsOf(time / HOUR_MS))
+    hours[hours.length - 1]! += this.come
+    return this.#dated({
+      windowSeconds: 600,
+      pageViews: 1_345 + this.come,
+      visitors: 212,
+      today: {
+        day: new Date(start).toISOString().slice(0, 10),
+        views: hours.reduce((sum, views) => sum + views, 0),
+        hours,
+      },
+    })
   }
 
   async live(_asOf: string): Promise<LiveActivity> {

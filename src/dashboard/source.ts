@@ -85,8 +85,16 @@ export interface Overview {
   readonly windowSeconds: number
   readonly pageViews: number
   readonly visitors: number
-  /** Page views of the UTC day so far. */
-  readonly today: number
+  readonly today: Today
+}
+
+/** The UTC day so far. */
+export interface Today {
+  /** The day, such as `2026-11-01`. */
+  readonly day: string
+  readonly views: number
+  /** Page views of each of its hours so far. */
+  readonly hours: readonly number[]
 }
 
 /** Named hits, with their most viewed items. */

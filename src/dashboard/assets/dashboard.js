@@ -13,9 +13,9 @@ const FIGURES_MS = 60_000
 
 /** Only those have it who may see it. */
 const operation = /** @type {HTMLDetailsElement | null} */ (document.getElementById('operation'))
-/** Panels that the same answer fills, so that their figures are of one moment. */
-const panels = [nowPanel(), ...(operation ? [sentence(operation)] : [])]
 const [past, one, lists, items] = [historyPanel(), itemPanel(), listsPanel(), hitsPanel()]
+/** Panels that the same answer fills, so that their figures are of one moment. */
+const panels = [nowPanel(), past.now, ...(operation ? [sentence(operation)] : [])]
 
 /** @type {import('./now.js').Answer} */
 const NOTHING = { time: '', trouble: null, overview: null, live: null, ledger: null }

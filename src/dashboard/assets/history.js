@@ -104,6 +104,23 @@ function beforeFirst(first) {
   return first ? `before ${dayRange(first, first)}` : 'yet'
 }
 
+/**
+ * Views only grow: those of the open day are at least what the figures of now have. What came since
+ * is in the newest period.
+ *
+ * @param {readonly Sums[]} periods
+ * @param {number} asOf
+ * @param {import('./now.js').Today} now
+ */
+function withToday(periods, asOf, { day, views }) {
+  const ofDay = periods.filter(({ start }) => start.startsWith(day))
+  const open = ofDay.findLast(({ start }) => Date.parse(start) <= asOf)
+  const come = Math.max(0, views - total(ofDay))
+  return periods.map((one) =>
+    one === open && come > 0 ? { ...one, pageViews: (one.pageViews ?? 0) + come } : one,
+  )
+}
+
 /** @param {readonly Period[]} periods */
 function total(periods) {
   return periods.reduce((sum, { pageViews }) => sum + (pageViews ?? 0), 0)
@@ -116,18 +133,34 @@ export function historyPanel() {
   const beside = html('p', { class: 'sub', id: 'beside' })
   const links = html('p', { class: 'links' })
   const panel = new Panel('history')
+  /** @type {Figures | undefined} */
+  let shown
+  /** @type {import('./now.js').Today} */
+  let today = { day: '-', views: 0 }
 
   /** @param {Figures} answer */
   function show(answer) {
-    const { span, sums, before, days } = answer
+    const { span, sums } = answer
     byId('history-title').textContent = dayRange(span.from, span.to)
     if (!sums) return panel.missing()
+    shown = answer
+    draw(answer, sums)
+    panel.show([sum, drawn.element, note, beside, links], sums)
+  }
+
+  /**
+   * @param {Figures} answer
+   * @param {NonNullable<Figures['sums']>} sums
+   */
+  function draw(answer, sums) {
+    const { span, before, days } = answer
     const asOf = Date.parse(sums.asOf)
-    drawn.update(barsOf(span, sums.figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
-    const views = counted(total(sums.figures), 'page view')
-    const difference = compared(answer, sums.figures, asOf)
-    sum.textContent = sums.figures.some(({ pageViews }) => pageViews !== null)
-      ? `${views}${difference}. ${visitors(sums.figures, days)}`
+    const figures = withToday(sums.figures, asOf, today)
+    drawn.update(barsOf(span, figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
+    const views = counted(total(figures), 'page view')
+    const difference = compared(answer, figures, asOf)
+    sum.textContent = figures.some(({ pageViews }) => pageViews !== null)
+      ? `${views}${difference}. ${visitors(figures, days)}`
       : `No data ${beforeFirst(Date.parse(answer.noDataBefore ?? ''))}.`
     note.textContent =
       span.by === 'hour'
@@ -135,10 +168,16 @@ export function historyPanel() {
         : 'Days are UTC days. A visitor is counted once a day, so visitors of days do not add up.'
     beside.textContent = besideText(sums.figures)
     links.replaceChildren(...download({}, 'Page views'))
-    panel.show([sum, drawn.element, note, beside, links], sums)
   }
 
-  return { show, missing: () => panel.missing() }
+  /** Shows the views of the open day that they have. @param {import('./now.js').Answer} answer */
+  function now({ overview }) {
+    if (!overview || overview.figures.today.views === today.views) return
+    today = overview.figures.today
+    if (shown?.sums) draw(shown, shown.sums)
+  }
+
+  return { show, now, missing: () => panel.missing() }
 }
 
 /**

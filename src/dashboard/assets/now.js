@@ -9,8 +9,9 @@ import { Panel } from './panel.js'
  * @typedef {object} Overview
  * @property {string} asOf
  * @property {boolean} stale
- * @property {{ windowSeconds: number, pageViews: number, visitors: number, today: number }} figures
+ * @property {{ windowSeconds: number, pageViews: number, visitors: number, today: Today }} figures
  */
+/** Page views of the UTC day so far. @typedef {{ day: string, views: number }} Today */
 /** @typedef {{ page: string, pageViews: number }} PageNow */
 /**
  * @typedef {object} Answer

@@ -12,7 +12,7 @@ export function sentence(operation) {
         'Operation: it is not known at the moment whether all views are counted.'
       return
     }
-    const { today } = overview.figures
+    const today = overview.figures.today.views
     const { outstanding = 0 } = ledger
     const counts = ['quarantined', 'dropped', 'lost', 'owed'].map((key) => ledger[key] ?? 0)
     const missing = counts.reduce((sum, count) => sum + count, 0)
