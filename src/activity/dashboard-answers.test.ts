@@ -89,7 +89,7 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
     ahead += 65_000
     const old = await get('/now.json')
     const { asOf, figures: last } = old.overview
-    assert.deepEqual(old.overview, { asOf, figures: last, stale: true })
+    assert.deepEqual(old.overview, { asOf, figures: last, stale: true, unread: true })
     assert.deepEqual([last.pageViews, last.visitors], [5, 3])
     assert.equal(old.ledger, null)
     ahead += 5_000

@@ -306,7 +306,8 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       async (database, context) => ({ ...context, figures: await read(database, context) }),
     )
     const isOver = this.engine.clock.now() > staleAt
-    return { figures, asOf: new Date(asOf).toISOString(), stale: stale || isOver }
+    const dated = { figures, asOf: new Date(asOf).toISOString(), stale: stale || isOver }
+    return isOver && !stale ? { ...dated, unread: true } : dated
   }
 
   /** Returns the time that a visit is said to be of; `undefined`: now. */

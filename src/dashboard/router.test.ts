@@ -203,6 +203,9 @@ for (const [name, express] of expresses) {
         return body.trouble
       }
       assert.equal(await trouble(), null)
+      source.slow.add('overview')
+      assert.equal(await trouble(), 'The figures are old: the database takes long to answer.')
+      source.slow.clear()
       source.staleSince = NOW
       assert.match(String(await trouble()), /^The figures are older than they should be: see /)
       source.failing.add('ledger')

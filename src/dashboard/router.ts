@@ -236,12 +236,13 @@ function troubleOf({
   live,
   ledger,
 }: Readonly<Record<string, unknown>> & {
-  readonly overview: { readonly stale: boolean } | null
+  readonly overview: { readonly stale: boolean; readonly unread?: true } | null
 }): string | undefined {
   if (!overview || !live || !ledger) {
     return 'Some figures cannot be read: the log of this process says why.'
   }
   if (!overview.stale) return undefined
+  if (overview.unread) return 'The figures are old: the database takes long to answer.'
   return (
     'The figures are older than they should be: see whether a collector runs and can write to ' +
     "the database, and whether the database's clock is right."

@@ -53,6 +53,8 @@ export interface Dated<Figures> {
   readonly asOf: string
   /** That moment is longer ago than it should be. */
   readonly stale: boolean
+  /** It is only because newer figures could not be read in time. */
+  readonly unread?: true
 }
 
 /** Milliseconds since the Unix epoch; `to` is not part of it. */

@@ -23,29 +23,29 @@ const NOTHING = { time: '', trouble: null, overview: null, live: null, ledger: n
 begin()
 one.begin()
 const now = poll(NOW_MS, loadNow, (error) => {
-  say(failure(error))
   for (const show of panels) show(NOTHING)
+  say(failure(error))
 })
-const figures = poll(FIGURES_MS, () =>
-  ofChoice(
+const figures = poll(FIGURES_MS, async () => {
+  await ofChoice(
     () => `figures.json?${query(range())}`,
-    past,
+    { missing: () => [past, lists].forEach((panel) => panel.missing()) },
     (answer) => {
       past.show(answer)
       lists.show(answer)
     },
-  ).catch((error) => {
-    lists.missing()
-    throw error
-  }),
-)
+  )
+  return areNew('#history', '#tops')
+})
 const ofItem = poll(FIGURES_MS, async () => {
   if (item()['value'] === undefined || byId('main').dataset['sees'] === 'totals') return
   await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
+  return areNew('#item')
 })
-const hits = poll(FIGURES_MS, () =>
-  ofChoice(() => `hits.json?${query({ ...range(), ...items.asked() })}`, items, items.show),
-)
+const hits = poll(FIGURES_MS, async () => {
+  await ofChoice(() => `hits.json?${query({ ...range(), ...items.asked() })}`, items, items.show)
+  return areNew('#hits')
+})
 if (operation) {
   const { again } = poll(NOW_MS, () => loadOperation(operation))
   operation.addEventListener('toggle', again)
@@ -82,8 +82,14 @@ async function loadNow() {
   byId('name').textContent = isNamed ? answer.name : ''
   document.title = isNamed ? `${answer.name} – Activity` : 'Activity'
   byId('main').dataset['sees'] = answer.sees
-  say(answer.trouble)
   for (const show of panels) show(answer)
+  say(answer.trouble)
+  return areNew('#now')
+}
+
+/** Whether all answers had figures, and none is marked as old. @param {readonly string[]} within */
+function areNew(...within) {
+  return within.every((part) => !document.querySelector(`${part} :is(.old, .missing)`))
 }
 
 /**
@@ -101,6 +107,8 @@ async function ofChoice(url, panel, show) {
   } catch (error) {
     if (url() === asked) panel.missing()
     throw error
+  } finally {
+    say()
   }
 }
 
@@ -112,14 +120,21 @@ function failure(error) {
   return 'The site does not answer: see whether it runs. This page goes on asking.'
 }
 
+/** Trouble that the last answer of now has said; `undefined`: none has come. */
+let said = /** @type {string | null | undefined} */ (undefined)
+
 /**
- * Changes the line at the top, which screen readers announce, only if there is something new.
+ * Changes the line at the top, which screen readers announce, only if there is something new. It is
+ * of all that is shown.
  *
- * @param {string | null} trouble
+ * @param {string | null | undefined} trouble
  */
-function say(trouble) {
+function say(trouble = said) {
+  said = trouble
+  if (trouble === undefined) return
   const line = byId('status')
-  const text = trouble ?? 'Live'
-  line.className = trouble === null ? 'good' : 'bad'
+  const isOld = document.querySelector('.old:not([hidden] *, details:not([open]) *)') !== null
+  const text = trouble ?? (isOld ? 'Some figures are old. Newer ones are being read.' : 'Live')
+  line.className = text === 'Live' ? 'good' : 'bad'
   if (line.textContent !== text) line.textContent = text
 }

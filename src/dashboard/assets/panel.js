@@ -39,11 +39,13 @@ export class Panel {
   show(content, { asOf, stale = false }) {
     if (this.#asOf === undefined) this.#body.replaceChildren(...content, this.#note)
     this.#asOf = asOf
+    this.#body.classList.remove('missing')
     this.#say(stale ? ', which is longer ago than it should be.' : '.', stale)
   }
 
   /** Says that there are no newer figures than those that stand here. */
   missing() {
+    this.#body.classList.add('missing')
     if (this.#asOf !== undefined) this.#say('. Newer figures cannot be read at the moment.', true)
   }
 

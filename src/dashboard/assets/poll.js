@@ -3,6 +3,8 @@
 const TIMEOUT_MS = 15_000
 /** After a failure it waits twice this, then four times, and so on. */
 const RETRY_MS = 5_000
+/** After an answer with old figures it waits this, then twice as long, and so on. */
+const OLD_MS = 2_000
 const LONGEST_MS = 60_000
 const MOST_DOUBLINGS = 10
 /** So that the tabs of a team do not ask all at once. */
@@ -42,12 +44,13 @@ export async function json(url) {
  * or comes back online after a pause. After each failure it waits twice as long.
  *
  * @param {number} periodMs
- * @param {() => Promise<void>} load
+ * @param {() => Promise<boolean | void>} load `false`: what came is old
  * @param {(error: unknown) => void} [onFailure]
  * @returns {{ again: () => void }} `again` loads now
  */
 export function poll(periodMs, load, onFailure = () => undefined) {
   let failures = 0
+  let old = 0
   let loadedAt = -Infinity
   let running = false
   let anew = false
@@ -62,7 +65,11 @@ export function poll(periodMs, load, onFailure = () => undefined) {
   }
 
   function waitMs() {
-    if (failures === 0) return periodMs
+    if (failures === 0) {
+      return old === 0
+        ? periodMs
+        : Math.min(periodMs, OLD_MS * 2 ** Math.min(old - 1, MOST_DOUBLINGS))
+    }
     const wait = Math.min(periodMs, RETRY_MS) * 2 ** Math.min(failures, MOST_DOUBLINGS)
     return Math.min(wait, Math.max(periodMs, LONGEST_MS))
   }
@@ -76,7 +83,8 @@ export function poll(periodMs, load, onFailure = () => undefined) {
     running = true
     loadedAt = performance.now()
     try {
-      await load()
+      const isNew = (await load()) ?? true
+      old = isNew ? 0 : old + 1
       failures = 0
     } catch (error) {
       failures++
