@@ -2,20 +2,20 @@
 import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
-import type { ActivityPeriod, ValueViews } from './site-figures.js'
+import type { ValueViews } from './site-figures.js'
 import { known, type Since, sinceOf } from './since.js'
-import type { DashboardSource, Dated, Range, Read } from './source.js'
+import type { DashboardSource, Dated, Range, Read, ShownPeriod, Totals } from './source.js'
 import { before, type Span } from './span.js'
 
 export interface SpanFigures {
   readonly span: Span
-  readonly sums: Dated<readonly ActivityPeriod[]> | null
+  readonly sums: Dated<readonly ShownPeriod[]> | null
   /** The page views of the period before; `null` before the first whole day. */
   readonly before: readonly (number | null)[] | null
   /** The first day, where the period before has days that are not whole days of the site. */
   readonly noDataBefore: string | null
   /** By UTC day, where `sums` are by hour: visitors of hours cannot be added up. */
-  readonly days: readonly ActivityPeriod[] | null
+  readonly days: readonly ShownPeriod[] | null
 }
 
 export interface List {
@@ -43,20 +43,21 @@ export function upTo<Figures>(
   return { figures, asOf: new Date(to).toISOString(), stale: false }
 }
 
-/** The measures beside that of the figures, which any of them has. */
-export function besideOf(
-  figures: readonly { readonly seen?: unknown; readonly served?: unknown }[],
-): readonly ('seen' | 'served')[] {
-  return (['seen', 'served'] as const).filter((field) =>
-    figures.some((one) => one[field] !== undefined),
-  )
+/** The totals of a source without what stands beside them: everybody may see those. */
+export function totalsOf(source: DashboardSource): Totals {
+  return {
+    ...(source.firstDay && { firstDay: async () => source.firstDay!() }),
+    async history(range) {
+      const { figures, ...dated } = await source.history(range)
+      return {
+        ...dated,
+        figures: figures.map(({ start, pageViews, visitors }) => ({ start, pageViews, visitors })),
+      }
+    },
+  }
 }
 
-export async function spanFigures(
-  source: DashboardSource,
-  span: Span,
-  read: Read,
-): Promise<SpanFigures> {
+export async function spanFigures(source: Totals, span: Span, read: Read): Promise<SpanFigures> {
   const { by, from, to } = span
   const [since, sums, earlier, days] = await Promise.all([
     sinceOf(source, read),

@@ -365,11 +365,13 @@ test('days can be typed, and an address that names no range shows the default', 
     {},
     async ({ page, responses, complaints }) => {
       await filled(page)
+      const wrong = page.locator('#range p')
       assert(await page.getByLabel('7 days').isChecked())
       for (const query of ['?from=2026-05-01', '?from=2026-02-30&to=2026-03-02', '?from=1&to=2']) {
         await page.goto(new URL(query, page.url()).href)
         await filled(page)
         assert(await page.getByLabel('7 days').isChecked(), query)
+        await shows(wrong, /^The address asks for a range that there is not: these are 7 days\.$/)
       }
       const before = [await page.evaluate('history.length'), responses.length] as const
       await page.getByLabel('Other days').check()
@@ -377,6 +379,10 @@ test('days can be typed, and an address that names no range shows the default', 
       await page.getByLabel('From').focus()
       await page.keyboard.type('01052026')
       await shows(page.locator('#history-title'), /^1\s–\s2 May 2026$|^5 January – 2 May 2026$/)
+      assert.equal(await page.evaluate('history.length'), Number(before[0]) + 1)
+      assert.equal(await wrong.isVisible(), false)
+      await page.getByLabel('to', { exact: true }).fill('2025-01-01')
+      await shows(wrong, /^The first day is after the last one: the range is as before\.$/)
       assert.equal(await page.evaluate('history.length'), Number(before[0]) + 1)
       assert.deepEqual(
         responses.slice(before[1]).filter((response) => response.status() >= 400),
@@ -768,6 +774,13 @@ test('what the database refused is said in a sentence, with the command that ret
     const { outstanding, ...ledger } = await source.ledger()
     const committed = ledger.committed + outstanding
     source.ledger = async () => ({ ...ledger, committed, outstanding: 0 })
+    await pass(page, 16)
+    await shows(
+      page.locator('#operation > summary'),
+      /^[\d,]+ views of today are in the database, and (?!211 )\d+ more rows on the way\. Checked /,
+    )
+    const { layers, ...live } = await source.live('')
+    source.live = async () => ({ ...live, layers: layers.map((one) => ({ ...one, pageViews: 0 })) })
     await pass(page, 16)
     await shows(
       page.locator('#operation > summary'),

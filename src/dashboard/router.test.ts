@@ -154,6 +154,7 @@ for (const [name, express] of expresses) {
       assert.equal(body.overview.figures.pageViews, 1_345)
       const { body: figures } = await get('/figures.json').expect(200)
       assert.deepEqual([figures.lists, figures.sums.figures.length], [[], 7])
+      assert.deepEqual(Object.keys(figures.sums.figures[0]), ['start', 'pageViews', 'visitors'])
       assert.deepEqual((await get('/hits.json').expect(200)).body, [])
       const of = 'dimension=page&value=%2F'
       for (const path of ['/operation.json', `/item.json?${of}`, '/top.json?dimension=page']) {
@@ -164,7 +165,12 @@ for (const [name, express] of expresses) {
       }
       await get('/figures.json?dimension=page').expect(400)
       await get('/figures.json?from=2026-11-01T01:00:00Z&to=2026-11-02').expect(400)
-      for (const query of ['', '?range=30d']) await get(`/shown.csv${query}`).expect(200)
+      for (const query of ['', '?range=30d', '?range=today']) {
+        const { text } = await get(`/shown.csv${query}`).expect(200)
+        assert.match(text, /^start,pageViews,visitors,before\r\n/)
+      }
+      const { body: today } = await get('/figures.json?range=today').expect(200)
+      assert.deepEqual(Object.keys(today.days[0]), ['start', 'pageViews', 'visitors'])
       for (const part of ['dimension=page', 'dimension=page&value=x', 'hits=threads']) {
         for (const type of ['csv', 'json']) await get(`/shown.${type}?${part}`).expect(400)
       }

@@ -12,7 +12,7 @@ import type { Handler, Received } from '../page-views/handler.js'
 import { type Route, router } from '../page-views/router.js'
 import { asset, pageOf, type Sees, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
-import { list, spanFigures } from './figures.js'
+import { list, spanFigures, totalsOf } from './figures.js'
 import { setHeaders } from './headers.js'
 import { hitsList } from './hits.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
@@ -65,6 +65,7 @@ export function dashboardRouter(
 ): Handler {
   const settings = dashboardSettings(options)
   const verdictOn = gate(settings.authorize, logger, clock)
+  const totals = totalsOf(source)
   const refused = asset('refused.html')
   const notSetUp = asset('not-set-up.html')
 
@@ -155,7 +156,7 @@ export function dashboardRouter(
       return sendPanel(res, { span, lists: [await list(source, span, asked, figures)] })
     }
     const [sums, ...lists] = await Promise.all([
-      spanFigures(source, span, figures),
+      spanFigures(sees === 'totals' ? totals : source, span, figures),
       ...dimensions.map((one) =>
         list(source, span, { dimension: one, n: LISTED, now: at }, figures),
       ),
@@ -176,7 +177,9 @@ export function dashboardRouter(
   })) {
     const asked = ({ url = '/' }: Received, sees: Sees) => {
       const dimensions = sees === 'totals' ? [] : source.dimensions
-      return tableOf({ source, dimensions, hits: settings.hits }, url, clock.now())
+      const shown = sees === 'totals' ? totals : source
+      const { hits } = settings
+      return tableOf({ source, totals: shown, dimensions, hits }, url, clock.now())
     }
     routes.set(`/${what}.json`, async (req, res, sees) => {
       const { span, read } = asked(req, sees)

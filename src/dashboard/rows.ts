@@ -4,7 +4,7 @@
  * figures of the period before.
  */
 import { csvRow } from '../support/csv.js'
-import { besideOf, list, spanFigures, upTo } from './figures.js'
+import { list, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
 import {
   countOf,
@@ -14,7 +14,7 @@ import {
   SUBJECT_PARAMETERS,
   topQuery,
 } from './query.js'
-import type { DashboardHits, DashboardSource, Dated, Range, Read } from './source.js'
+import type { DashboardHits, DashboardSource, Dated, Range, Read, Totals } from './source.js'
 import { type Span, spanQuery } from './span.js'
 import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
 
@@ -31,14 +31,16 @@ export interface Table {
   read(): Promise<Dated<readonly object[]>>
 }
 
-/** What tables are made of: the source, the dimensions that a request may see, and the hits. */
+/** What tables are made of: the source, the totals and dimensions that a request may see, hits. */
 export interface Tables {
   readonly source: DashboardSource
+  readonly totals: Totals
   readonly dimensions: readonly string[]
   readonly hits: readonly DashboardHits[]
 }
 
 const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served']
+const BESIDE = ['bots', 'seen', 'served']
 const OF_VALUE = ['start', 'pageViews']
 /** Text for visits without a value. A value that is equal to it gets an apostrophe. */
 const NO_VALUE = '(none)'
@@ -98,7 +100,7 @@ export function shownTable(tables: Tables, url: string, now: number): Table {
 }
 
 function shownHistory(
-  { source, dimensions, hits }: Tables,
+  { source, totals, dimensions, hits }: Tables,
   span: Span,
   query: URLSearchParams,
   now: number,
@@ -112,7 +114,7 @@ function shownHistory(
     async read() {
       const { sums, before } = subject
         ? await subjectFigures(source, subject, span, now, whole)
-        : await spanFigures(source, span, whole)
+        : await spanFigures(totals, span, whole)
       const { figures, ...dated } = sums!
       const rows = figures.map(({ start, ...counts }, at) => ({
         start,
@@ -185,11 +187,12 @@ function nothing(counts: object): Readonly<Record<string, null>> {
   return Object.fromEntries(Object.keys(counts).map((name) => [name, null]))
 }
 
-/** A table as CSV. Columns of measures that it has no views of are left out. */
+/** A table as CSV. Columns of measures that no row has are left out. */
 export function csvOf({ columns }: Table, rows: readonly object[]): string {
   const cells = rows as readonly Readonly<Record<string, Cell | undefined>>[]
-  const beside: readonly string[] = besideOf(cells)
-  const known = columns.filter((one) => !['seen', 'served'].includes(one) || beside.includes(one))
+  const known = columns.filter(
+    (one) => !BESIDE.includes(one) || cells.some((row) => row[one] !== undefined),
+  )
   const lines = cells.map((row) => known.map((column) => cellOf(column, row[column] ?? null)))
   return [known, ...lines].map(csvRow).join('')
 }

@@ -15,7 +15,7 @@ export interface DashboardSource extends Beginning {
   /** Contents of the cells after this moment, the `asOf` of an overview. */
   live(asOf: string): Promise<LiveActivity>
   /** One entry for each hour or UTC day that starts from `from` on and before `to`. */
-  history(range: Range & { readonly by: Period }): Promise<Dated<readonly ActivityPeriod[]>>
+  history(range: Range & { readonly by: Period }): Promise<Dated<readonly ShownPeriod[]>>
   /** The same for one value of a dimension. */
   valueHistory(query: ValueRange): Promise<Dated<readonly ValuePeriod[]>>
   /** The most viewed values; `null` for visits without a value. */
@@ -33,6 +33,12 @@ export interface DashboardSource extends Beginning {
   /** One sentence: what is wrong with this process or its servers, and what to do. */
   advice(): string | undefined
 }
+
+/** Figures of an hour or a day, perhaps without those that not everybody may see. */
+export type ShownPeriod = Omit<ActivityPeriod, 'bots'> & Partial<Pick<ActivityPeriod, 'bots'>>
+
+/** A source of totals. */
+export type Totals = Pick<DashboardSource, 'history' | 'firstDay'>
 
 /** Says when its figures begin. */
 export interface Beginning {

@@ -48,6 +48,8 @@ export function besideText(periods) {
   }
   const views = known('seen') || known('served') || { pageViews: 0 }
   const share = seenText(views)
+  // Not everybody may see them.
+  if (periods.every(({ bots }) => bots === undefined)) return ''
   const bots = `Beside them, ${counted(sum('bots', periods), 'page')} went to bots.`
   const why = (shareSeen(views) ?? 0) > 100 ? `${WHY_MORE} ` : ''
   return share === '' ? bots : `${share[0]?.toUpperCase()}${share.slice(1)}. ${why}${bots}`

@@ -36,6 +36,11 @@ export function range() {
   return RANGES.some(([known]) => known === name) ? { range: name } : {}
 }
 
+/** Whether the address asks for a range, and for none that there is. */
+function isWrong() {
+  return Object.keys(parameters(RANGE)).length > 0 && Object.keys(range()).length === 0
+}
+
 /** Whether there is a range of these days. @param {string} from @param {string} to */
 function areDays(from, to) {
   const [first, last] = [startOf(from), startOf(to)]
@@ -114,7 +119,16 @@ const days = html(
   html('label', {}, 'to ', last),
 )
 
+const wrong = html('p', { class: 'sub', role: 'status', hidden: true })
+
+/** @param {string} text says what is wrong with a range; empty: nothing */
+function sayWrong(text) {
+  wrong.hidden = text === ''
+  wrong.textContent = text
+}
+
 function showRange() {
+  sayWrong(isWrong() ? 'The address asks for a range that there is not: these are 7 days.' : '')
   const { range: name = DEFAULT, from = '', to = '' } = range()
   const chosen = from ? 'custom' : name
   for (const [value, radio] of radios) radio.checked = value === chosen
@@ -130,6 +144,8 @@ function showRange() {
 function customRange() {
   if (areDays(first.value, last.value)) {
     go(address({ from: first.value, to: last.value, ...item() }))
+  } else if (startOf(last.value) < startOf(first.value)) {
+    sayWrong('The first day is after the last one: the range is as before.')
   }
 }
 
@@ -144,7 +160,7 @@ export function begin() {
       else go(address({ range: value ?? '', ...item() }))
     })
   }
-  byId('range').append(days)
+  byId('range').append(days, wrong)
   for (const day of [first, last]) day.addEventListener('change', customRange)
   window.addEventListener('popstate', tell)
   showRange()

@@ -31,7 +31,7 @@ import { Panel } from './panel.js'
  * @property {string} start
  * @property {number | null} pageViews
  * @property {number | null} visitors
- * @property {number | null} bots
+ * @property {number | null} [bots]
  * @property {number | null} [seen]
  * @property {number | null} [served]
  */
