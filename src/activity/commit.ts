@@ -38,6 +38,7 @@ const VISITORS = table(
   ['name', 'day', 'visitor'],
   ['last_second', 'greatest'],
   ['last_slice', 'greatest'],
+  ['first_second', 'least'],
   ['hours', 'or'],
 )
 
@@ -87,12 +88,13 @@ export async function commitVisits(
   else await statements.insert(ROWS, rows, visits.length)
   await statements.upsert(
     VISITORS,
-    mapped(sums.visitors(), ([day, { visitor, second, hours }]) => [
+    mapped(sums.visitors(), ([day, { visitor, first, second, hours }]) => [
       name,
       day,
       visitor,
       second,
       sliceOf(second),
+      first,
       hours,
     ]),
   )

@@ -10,11 +10,12 @@ export interface ActivityStats {
   /** Page views. */
   readonly pageViews: number
   /**
-   * Visitors last seen since the window began, as far as they may be told apart; at most as many as
-   * page views. Exact unless somebody has come after `asOf`: a visitor who was last seen before the
-   * window ended, and comes again, still counts.
+   * Visitors of the window who are certain, as far as they may be told apart. Not among them are
+   * those of whom SQL only knows that they came before the window began, and after it ended.
    */
   readonly visitors: number
+  /** Most visitors that the window may have had. Missing where `visitors` is exact. */
+  readonly visitorsUpper?: number
   /** The moment up to which all has been collected, in ISO 8601. */
   readonly asOf: string
   /**
@@ -48,25 +49,43 @@ export async function readStats(
   const end = Math.floor(asOf / 1000)
   const from = end - windowSeconds
   const slice = sliceOf(from)
+  const last = sliceOf(end)
   const { rows } = await database.query(
     'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds ' +
       'WHERE name = ? AND second >= ? AND second < ?) AS page_views, ' +
-      // Only the slice in which the window begins is looked through for seconds.
-      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice > ?) + ' +
-      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice = ? AND ' +
-      'last_second >= ?) AS visitors, ' +
-      `(${MISSING_SINCE}) AS missing`,
-    [name, from, end, name, slice, name, slice, from, from * 1000, name, from * 1000],
+      // Only the slices in which the window begins and ends are looked through for seconds.
+      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice > ? AND ' +
+      'last_slice < ?) + (SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND ' +
+      'last_slice = ? AND last_slice < ? AND last_second >= ?) + ended.visitors AS visitors, ' +
+      `ended.unsure, (${MISSING_SINCE}) AS missing ` +
+      'FROM (SELECT ' +
+      'COUNT(CASE WHEN last_second < ? OR first_second >= ? THEN 1 END) AS visitors, ' +
+      'COUNT(CASE WHEN last_second >= ? AND first_second < ? THEN 1 END) AS unsure ' +
+      'FROM activity_visitors WHERE name = ? AND last_slice >= ? AND last_second >= ? AND ' +
+      'first_second < ?) AS ended',
+    [
+      [name, from, end],
+      [name, slice, last],
+      [name, slice, last, from],
+      [from * 1000, name, from * 1000],
+      [end, from, end, from],
+      [name, last, from, end],
+    ].flat(),
   )
   // A sum over 2^53-1 comes as a bigint.
   const pageViews = Number(rows[0]?.['page_views'])
+  const [visitors, unsure, missing] = ['visitors', 'unsure', 'missing'].map((column) =>
+    Number(rows[0]?.[column]),
+  ) as [number, number, number]
+  const isExact = unsure === 0 && missing === 0
   return {
     windowSeconds,
     pageViews,
-    visitors: Math.min(pageViews, Number(rows[0]?.['visitors'])),
+    visitors,
+    ...(!isExact && { visitorsUpper: visitors + unsure + missing }),
     asOf: new Date(asOf).toISOString(),
     stale,
     lower: pageViews,
-    upper: pageViews + Number(rows[0]?.['missing']),
+    upper: pageViews + missing,
   }
 }

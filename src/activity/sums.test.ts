@@ -9,6 +9,7 @@ import fc from '../../test/fast-check.js'
 import { fewOrMany } from '../../test/scale.js'
 import {
   type Database,
+  type SqlRow,
   DatabaseError,
   type SqlValue,
   type Transaction,
@@ -118,16 +119,25 @@ async function assertSumsAreRows(
   for (const asOf of [NOW, NOW - SECOND, NOW - 40 * LAYER_MS, NOW - 300 * LAYER_MS]) {
     const from = asOf - 600 * SECOND
     if (from < keptFrom) continue
-    const counted = await database.query(
-      'SELECT COUNT(CASE WHEN created_at < ? THEN 1 END) AS views, ' +
-        'COUNT(DISTINCT visitor) AS visitors FROM activities WHERE name = ? AND created_at >= ?',
-      [asOf, name, from],
-    )
-    const pageViews = Number(counted.rows[0]?.['views'])
-    assert.deepEqual(await readStats(database, { name, asOf, stale: false }, 600), {
+    const within = rows.filter(({ created_at: at }) => Number(at) >= from && Number(at) < asOf)
+    const came = new Set(within.flatMap(({ visitor }) => hexOf(visitor)))
+    const truth = came.size
+    const pageViews = within.length
+    const stats = await readStats(database, { name, asOf, stale: false }, 600)
+    const { visitors, visitorsUpper = visitors } = stats
+    assert(visitors <= truth && truth <= visitorsUpper, `${visitors} to ${visitorsUpper}: ${truth}`)
+    // Of rows that have been removed, the sums still know the first second.
+    if (keptFrom === -Infinity) {
+      const unsure = unsureOf(rows, from, asOf)
+      const sure = [...came].filter((visitor) => !unsure.has(visitor)).length
+      assert.deepEqual([visitors, visitorsUpper], [sure, sure + unsure.size])
+    }
+    const isExact = visitorsUpper === visitors
+    assert.deepEqual(stats, {
       windowSeconds: 600,
       pageViews,
-      visitors: Math.min(pageViews, Number(counted.rows[0]?.['visitors'])),
+      visitors,
+      ...(!isExact && { visitorsUpper }),
       asOf: new Date(asOf).toISOString(),
       stale: false,
       lower: pageViews,
@@ -137,11 +147,23 @@ async function assertSumsAreRows(
   return rows.length
 }
 
+const hexOf = (visitor: unknown): string[] =>
+  Buffer.isBuffer(visitor) ? [visitor.toString('hex')] : []
+
+/** Visitors who came before a window and after it, so that sums cannot tell whether within it. */
+function unsureOf(rows: readonly SqlRow[], from: number, to: number): Set<string> {
+  const who = (isOf: (at: number) => boolean) =>
+    new Set(rows.flatMap((row) => (isOf(Number(row['created_at'])) ? hexOf(row['visitor']) : [])))
+  const before = who((at) => at < from)
+  return new Set([...who((at) => at >= to)].filter((visitor) => before.has(visitor)))
+}
+
 /** All sums of a name, without what tells which views have rows. */
 async function sumsOf(database: Database, name: string): Promise<unknown> {
   const sums = [
     'second, views FROM activity_seconds WHERE name = ? ORDER BY second',
-    'day, visitor, last_second, hours FROM activity_visitors WHERE name = ? ORDER BY day, visitor',
+    'day, visitor, last_second, first_second, hours FROM activity_visitors WHERE name = ? ' +
+      'ORDER BY day, visitor',
     'hour, views, late, visitors FROM activity_hours WHERE name = ? ORDER BY hour',
     'dimension, hour, value, views FROM activity_hour_values WHERE name = ? ' +
       'ORDER BY dimension, hour, value',
@@ -272,6 +294,30 @@ for (const [name, url] of [
       }),
       { numRuns: fewOrMany(4, 15) },
     )
+  })
+
+  test(`${name}: visitors end where the window does; bounds have others`, async () => {
+    const db = await database
+    const grid = gridName()
+    // A window of 600 s that ended 200 s ago. Who came how long ago, in seconds:
+    const came = { within: [700], after: [100], around: [900, 100], always: [900, 700, 100] }
+    const again = { first: [700, 100], atTheEnd: [201, 200], before: [801], atTheBegin: [800, 1] }
+    for (const [index, times] of Object.values({ ...came, ...again }).entries()) {
+      const visitor = Buffer.alloc(12, index + 1)
+      const some = times.map((ago): Visit => ({ time: NOW - ago * SECOND, visitor, page: '/' }))
+      for (const visit of some.toReversed()) await commit(db, grid, [visit])
+    }
+    const asOf = NOW - 200 * SECOND
+    const stats = await readStats(db, { name: grid, asOf, stale: false }, 600)
+    // Sure are those within, first, at the end and at the begin; not sure those around and always.
+    assert.deepEqual([stats.visitors, stats.visitorsUpper, stats.pageViews], [4, 6, 5])
+    const { visitors, visitorsUpper } = await readStats(
+      db,
+      { name: grid, asOf: NOW, stale: false },
+      900,
+    )
+    assert.deepEqual([visitors, visitorsUpper], [8, undefined])
+    await assertSumsAreRows(db, grid)
   })
 
   test(`${name}: rows are stored unchanged, oldest first, never in the future`, async () => {
@@ -493,7 +539,7 @@ test('locks have one order: books, seconds, hours, rows, visitors, values', asyn
       if (table === 'activity_seconds') layers.push(...every(values, 4, 1))
       if (table === 'activities') times.push(...every(values, 5, 1))
       if (table === 'activity_visitors') {
-        visitors.push(...every(values, 6, 2).map((visitor) => (visitor as Buffer).toString('hex')))
+        visitors.push(...every(values, 7, 2).map((visitor) => (visitor as Buffer).toString('hex')))
       }
       return { rows: sql.startsWith('SELECT open_day') ? [{ open_day: 0 }] : [], affectedRows: 0 }
     },

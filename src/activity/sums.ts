@@ -8,7 +8,9 @@ import { HOUR_MS } from '../support/clock.js'
 /** A visitor of a day. */
 export interface SeenVisitor {
   readonly visitor: Buffer
-  /** The newest second, since 1970. */
+  /** The oldest second, since 1970. */
+  readonly first: number
+  /** The newest one. */
   second: number
   /** The hours of the day: bit 0 is the first. */
   hours: number
@@ -153,7 +155,8 @@ export class Sums {
     // In Latin-1, texts are in the order of their bytes.
     const key = visitor.toString('latin1')
     const seen = this.#ofDay.get(key)
-    if (!seen) this.#ofDay.set(key, { visitor, second: this.#second, hours: this.#hourBit })
+    const second = this.#second
+    if (!seen) this.#ofDay.set(key, { visitor, first: second, second, hours: this.#hourBit })
     else {
       seen.second = this.#second
       seen.hours |= this.#hourBit

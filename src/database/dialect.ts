@@ -7,11 +7,17 @@ import assert from 'node:assert/strict'
 import type { Dialect, Queryable, SqlValue } from './database.js'
 
 /**
- * Change that an upsert makes to a column when the key exists. `greatest`, `add` and `or` of NULL
- * are NULL. `unlessBelow`: replaced, unless the new value of that other column is below the stored
- * one.
+ * Change that an upsert makes to a column when the key exists. `greatest`, `least`, `add` and `or`
+ * of NULL are NULL. `unlessBelow`: replaced, unless the new value of that other column is below the
+ * stored one.
  */
-export type Merge = 'greatest' | 'add' | 'or' | 'replace' | { readonly unlessBelow: string }
+export type Merge =
+  | 'greatest'
+  | 'least'
+  | 'add'
+  | 'or'
+  | 'replace'
+  | { readonly unlessBelow: string }
 
 interface Differences {
   /** Rows are read faster as one array a column than as values in parentheses. */
@@ -231,6 +237,9 @@ function assignment(differences: Upsert, table: string, column: string, merge: M
     greatest:
       `CASE WHEN ${stored} < ${inserted} THEN ${inserted} ` +
       `WHEN ${stored} >= ${inserted} THEN ${stored} END`,
+    least:
+      `CASE WHEN ${stored} > ${inserted} THEN ${inserted} ` +
+      `WHEN ${stored} <= ${inserted} THEN ${stored} END`,
     add: `${stored} + ${inserted}`,
     or: `${stored} | ${inserted}`,
     replace: inserted,

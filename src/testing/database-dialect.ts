@@ -7,45 +7,46 @@ import { column, type DatabaseTest } from './on-database.js'
 export function testDialect(it: DatabaseTest): void {
   it('upsert makes of each column what its table says', async (database) => {
     await database.query(
-      'CREATE TABLE t (a INTEGER, b VARCHAR(20), most BIGINT, total BIGINT, latest BIGINT, ' +
-        'dated BIGINT, first BIGINT, PRIMARY KEY (a, b))',
+      'CREATE TABLE t (a INTEGER, b VARCHAR(20), most BIGINT, fewest BIGINT, total BIGINT, ' +
+        'latest BIGINT, dated BIGINT, first BIGINT, PRIMARY KEY (a, b))',
     )
     const merged = table(
       't',
       ['a', 'b'],
       ['most', 'greatest'],
+      ['fewest', 'least'],
       ['total', 'add'],
       ['latest', 'replace'],
       ['dated', { unlessBelow: 'most' }],
       'first',
     )
     await merged.upsert(database, [
-      [1, 'x', 5, 5, 5, 5, 5],
-      [2, 'x', 1, 1, 1, 1, 1],
+      [1, 'x', 5, 5, 5, 5, 5, 5],
+      [2, 'x', 1, 1, 1, 1, 1, 1],
     ])
     await merged.upsert(database, [
-      [1, 'x', 3, 3, 3, 3, 3],
-      [2, 'x', 9, 9, 9, 9, 9],
-      [1, 'y', 2, 2, 2, 2, 2],
+      [1, 'x', 3, 3, 3, 3, 3, 3],
+      [2, 'x', 9, 9, 9, 9, 9, 9],
+      [1, 'y', 2, 2, 2, 2, 2, 2],
     ])
     const { rows } = await database.query('SELECT * FROM t ORDER BY a, b')
     assert.deepEqual(
       rows.map((row) => Object.values(row)),
       [
-        [1, 'x', 5, 8, 3, 5, 5],
-        [1, 'y', 2, 2, 2, 2, 2],
-        [2, 'x', 9, 10, 9, 9, 1],
+        [1, 'x', 5, 3, 8, 3, 5, 5],
+        [1, 'y', 2, 2, 2, 2, 2, 2],
+        [2, 'x', 9, 1, 10, 9, 9, 1],
       ],
     )
     await merged.upsert(database, [
-      [2, 'x', 9, 0, 0, 4, 0],
-      [3, 'x', null, null, null, null, null],
+      [2, 'x', 9, 9, 0, 0, 4, 0],
+      [3, 'x', null, null, null, null, null, null],
     ])
-    await merged.upsert(database, [[3, 'x', 1, 1, 1, 1, 1]])
+    await merged.upsert(database, [[3, 'x', 1, 1, 1, 1, 1, 1]])
     assert.deepEqual(await column(database, 'SELECT dated FROM t WHERE a = 2'), [4], 'as great')
     assert.deepEqual(
       Object.values((await database.query('SELECT * FROM t WHERE a = 3')).rows[0]!),
-      [3, 'x', null, null, 1, 1, null],
+      [3, 'x', null, null, null, 1, 1, null],
       'what meets NULL is NULL',
     )
     await table('t', ['a', 'b'], 'most').upsert(database, [[1, 'x', 1000]])

@@ -8,7 +8,8 @@ import { isSource } from '../sources.js'
 const SOURCES = fileURLToPath(new URL('../../src', import.meta.url))
 
 /** A column and its merge, or a list of columns that share one. */
-const ONE = /\[\s*'(\w+)',\s*(?:'(?:add|greatest|or|replace)'|\{ unlessBelow: '\w+' \}),?\s*\]/g
+const ONE =
+  /\[\s*'(\w+)',\s*(?:'(?:add|greatest|least|or|replace)'|\{ unlessBelow: '\w+' \}),?\s*\]/g
 const LIST = /\.\.\.(\w+)\.map\(\((\w+)\) => \[\2, '\w+'/g
 
 /** Each as `folder/file.ts table.column`, the path as it is under `src/`. */
@@ -20,7 +21,7 @@ export function mergedColumns(): string[] {
     for (const call of callsOf(readFileSync(join(SOURCES, file), 'utf8'))) {
       const columns = Array.from(call.matchAll(ONE), ([, column = '']) => column)
       const lists = Array.from(call.matchAll(LIST), ([, list = '']) => `...${list}`)
-      const merges = call.match(/'(?:add|greatest|or|replace)'|unlessBelow/g) ?? []
+      const merges = call.match(/'(?:add|greatest|least|or|replace)'|unlessBelow/g) ?? []
       assert.equal(columns.length + lists.length, merges.length, `${file}: ${call}`)
       // A table whose name is an argument merges nothing.
       const table = /^\s*'(\w+)'/.exec(call)?.[1]

@@ -184,6 +184,7 @@ export const MEETINGS: readonly Meeting[] = [
       activity_visitors: {
         last_second: '1779021000 1779235200 1779276600',
         last_slice: '5930070 5930784 5930922',
+        first_second: '1779021000 1779235200 1779269400',
         hours: '4096 1 3584',
       },
       activity_hour_values: { views: '1 6 3 2 1 1 6 3 2 1' },

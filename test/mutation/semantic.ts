@@ -221,6 +221,7 @@ function merge({ node }: Path, source: string): Change[] {
   if (!/\btable\(/.test(source)) return []
   switch (value.value) {
     case 'greatest':
+    case 'least':
     case 'add':
     case 'or':
       return [change('Merge', value, `'replace'`)]

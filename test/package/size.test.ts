@@ -22,7 +22,7 @@ const LIMITS = {
   'the widget, gzipped': 4_000,
   'seen.js, gzipped': 860,
   'the tarball': 750_000,
-  'the tarball, unpacked': 2_250_000,
+  'the tarball, unpacked': 2_275_000,
   'files in the tarball': 660,
   'runtime dependencies': 7,
   'optional dependencies': 1,

@@ -21,7 +21,8 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
   PRIMARY KEY (name, second)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- and, per UTC day, each visitor: the newest second they were seen in, and the hours (bit 0: from 0:00 to 1:00).
+-- and, per UTC day, each visitor: the newest and the first second they were seen in, and the hours (bit 0: from 0:00
+-- to 1:00).
 -- last_slice is last_second divided by 300: an index on the second itself would change with each visit.
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
   visitor BINARY(12) NOT NULL,
   last_second BIGINT NOT NULL,
   last_slice BIGINT NOT NULL,
+  first_second BIGINT NOT NULL DEFAULT 0,
   hours INT NOT NULL,
   PRIMARY KEY (name, day, visitor),
   KEY activity_visitors_last_slice (name, last_slice)

@@ -23,6 +23,7 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
   visitor BYTEA NOT NULL,
   last_second BIGINT NOT NULL,
   last_slice BIGINT NOT NULL,
+  first_second BIGINT NOT NULL DEFAULT 0,
   hours INT NOT NULL,
   PRIMARY KEY (name, day, visitor)
 );

@@ -21,7 +21,8 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
   PRIMARY KEY (name, second)
 ) WITHOUT ROWID;
 
--- and, per UTC day, each visitor: the newest second they were seen in, and the hours (bit 0: from 0:00 to 1:00).
+-- and, per UTC day, each visitor: the newest and the first second they were seen in, and the hours (bit 0: from 0:00
+-- to 1:00).
 -- last_slice is last_second divided by 300: an index on the second itself would change with each visit.
 CREATE TABLE IF NOT EXISTS activity_visitors (
   name TEXT NOT NULL,
@@ -29,6 +30,7 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
   visitor BLOB NOT NULL,
   last_second INTEGER NOT NULL,
   last_slice INTEGER NOT NULL,
+  first_second INTEGER NOT NULL DEFAULT 0,
   hours INTEGER NOT NULL,
   PRIMARY KEY (name, day, visitor)
 ) WITHOUT ROWID;
