@@ -23,7 +23,7 @@ const FRESH_MS = (DRAIN_AFTER_LAYERS + 2) * LAYER_MS
 
 /** Figures are fresh again by then: living writers have asked SQL, and a layer has been drained. */
 const SOON_MS = 15_000 + FRESH_MS
-const EVERY_MS = 5_000
+const EVERY_MS = 3_000
 
 /** What has gone by since the clock is right: before a row was placed, and after that. */
 interface Passed {
