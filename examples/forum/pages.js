@@ -121,16 +121,17 @@ export function forumPage(threads, views, figures) {
   )
 }
 
-/** A bar for each day, the last one today. */
+/** A bar for each day that was counted, the last one today. Days before have no figure. */
 function history(days) {
   const most = Math.max(1, ...days.map(({ hits }) => hits))
   return html`<figure class="history">
     <svg
       viewBox="0 0 ${10 * days.length} 40"
       role="img"
-      aria-label="Views by day, oldest first: ${days.map(({ hits }) => hits).join(', ')}"
+      aria-label="Views by day, oldest first: ${days.map(({ hits }) => hits ?? 'not counted').join(', ')}"
     >
       ${days.map(({ start, hits }, i) => {
+        if (hits === null) return ''
         const height = 1 + Math.round((39 * hits) / most)
         return html`<rect x="${10 * i}" y="${40 - height}" width="8" height="${height}" rx="1">
           <title>Views on ${start.slice(0, 10)}: ${hits.toLocaleString('en')}</title>

@@ -235,7 +235,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
   await page.close()
 })
 
-test('a thread has a bar for each of the last days', async () => {
+test('a thread has a bar for each day that was counted', async () => {
   const { page, complaints } = await open('/')
   // Leaving a page cuts off the requests of its widget, which would be a complaint.
   await page.waitForLoadState('networkidle')
@@ -250,7 +250,8 @@ test('a thread has a bar for each of the last days', async () => {
     await page.reload()
     return false
   })
-  assert.equal(await bars.count(), 14)
+  // Days before the forum's first one are not known. Midnight may have passed.
+  assert([1, 2].includes(await bars.count()), 'a bar for today')
   assert.deepEqual(complaints, [])
   await page.close()
 })
