@@ -123,12 +123,13 @@ export function forumPage(threads, views, figures) {
 
 /** A bar for each day that was counted, the last one today. Days before have no figure. */
 function history(days) {
+  const figures = days.map(({ hits }) => hits ?? 'not counted')
   const most = Math.max(1, ...days.map(({ hits }) => hits))
   return html`<figure class="history">
     <svg
       viewBox="0 0 ${10 * days.length} 40"
       role="img"
-      aria-label="Views by day, oldest first: ${days.map(({ hits }) => hits ?? 'not counted').join(', ')}"
+      aria-label="Views by day, oldest first: ${figures.join(', ')}"
     >
       ${days.map(({ start, hits }, i) => {
         if (hits === null) return ''
