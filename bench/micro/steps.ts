@@ -178,7 +178,9 @@ export async function steps(bench: Bench): Promise<Step[]> {
       prepare: sent(),
       run: measured(
         ({ req, res }) =>
-          exchanges.verdictOf(req, res) === 'page' && !robots.isBot(req) && !asksForPrivacy(req),
+          exchanges.verdictOf(req, res, '/') === 'page' &&
+          !robots.isBot(req.headers) &&
+          !asksForPrivacy(req.headers),
       ),
     },
     { name: 'address', role: 'step', prepare: sent(), run: address },

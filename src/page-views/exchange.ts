@@ -1,10 +1,12 @@
 /** What the rule of page views needs of a request of `node:http` and its response. */
 import type { Request, Response } from './express.js'
 import { isbot } from 'isbot'
-import { targetOf } from './handler.js'
 import { Memo } from './memo.js'
 import { NoPages } from './no-pages.js'
 import { asksForHtml, type Exchange, type Verdict, verdictOf } from './page-view.js'
+
+/** Headers of a request. They are looked at once, and passed on. */
+export type RequestHeaders = Request['headers']
 
 const TYPE = /^content-type:\s*(.*)$/im
 const DISPOSITION = /^content-disposition:\s*(.*)$/im
@@ -18,30 +20,31 @@ export class Exchanges {
     this.#sent = new Sent(bots, this.#noPages)
   }
 
-  verdictOf(req: Request, res: Response): Verdict {
-    const sent = this.#sent.as(req, res)
+  /** @param target that of the request, which is a GET, before routers rewrote it */
+  verdictOf(req: Request, res: Response, target: string): Verdict {
+    const sent = this.#sent.as(req, res, target)
     const verdict = verdictOf(sent)
     if (verdict === 'type') {
       if (sent.status < 300 && sent.type !== undefined && asksForHtml(req.headers)) {
-        this.#noPages.add(targetOf(req))
+        this.#noPages.add(target)
       }
-    } else if (verdict === 'page' && !this.#noPages.isEmpty) this.#noPages.delete(targetOf(req))
+    } else if (verdict === 'page' && !this.#noPages.isEmpty) this.#noPages.delete(target)
     return verdict
   }
 }
 
 /**
  * A request and its response as the rule reads them. One object serves all: the request path pays
- * for each object. What Express gives the request, it reads once: each request has a hidden class
- * of its own, so each look is dear.
+ * for each object. What Express gives the request is read as seldom as can be: each request has a
+ * hidden class of its own, so each look is dear.
  */
 class Sent implements Exchange {
+  readonly method = 'GET'
   readonly #bots: Bots
   readonly #noPages: NoPages
   #req!: Request
   #res!: Response
-  method: string | undefined
-  headers!: Request['headers']
+  #target = ''
   status = 0
   type: string | undefined
   #keepsHeaders = false
@@ -51,16 +54,19 @@ class Sent implements Exchange {
     this.#noPages = noPages
   }
 
-  as(req: Request, res: Response): this {
+  as(req: Request, res: Response, target: string): this {
     this.#req = req
     this.#res = res
-    this.method = req.method
-    this.headers = req.headers
+    this.#target = target
     this.status = res.statusCode
     const type = res.getHeader('content-type')
     this.#keepsHeaders = type !== undefined
     this.type = typeof type === 'string' ? type : this.#inHead(TYPE)
     return this
+  }
+
+  get headers(): RequestHeaders {
+    return this.#req.headers
   }
 
   get disposition(): string | undefined {
@@ -79,17 +85,17 @@ class Sent implements Exchange {
   }
 
   isNoPage(): boolean {
-    return this.#noPages.has(targetOf(this.#req))
+    return this.#noPages.has(this.#target)
   }
 
   isBot(): boolean {
-    return this.#bots.isBot(this.#req)
+    return this.#bots.isBot(this.#req.headers)
   }
 }
 
 /** The visitor asks not to be followed: Global Privacy Control, or Do Not Track. */
-export function asksForPrivacy(req: Request): boolean {
-  return req.headers['sec-gpc'] === '1' || req.headers['dnt'] === '1'
+export function asksForPrivacy(headers: RequestHeaders): boolean {
+  return headers['sec-gpc'] === '1' || headers['dnt'] === '1'
 }
 
 /** User agents remembered. */
@@ -105,8 +111,7 @@ const MAX_USER_AGENT = 512
 export class Bots {
   readonly #bots = new Memo(REMEMBERED, isbot)
 
-  isBot(req: Request): boolean {
-    const userAgent = req.headers['user-agent']
+  isBot({ 'user-agent': userAgent }: RequestHeaders): boolean {
     if (!userAgent) return true
     return userAgent.length <= MAX_USER_AGENT
       ? this.#bots.get(userAgent)

@@ -7,11 +7,13 @@ import { Exchanges } from './exchange.js'
 import { Mount } from './mount.js'
 import { rememberPeer } from './peer.js'
 import type { Report } from './reports.js'
-import type { Count, Treatment, Visitors } from './visitors.js'
+import type { Count, Visitors } from './visitors.js'
+
+type Skip = (req: Request, res: Response) => boolean
 
 /** Functions that are asked about a page view, and rules for page views that do not count. */
 export interface PageViewSettings<Subject> {
-  readonly skip: ((req: Request, res: Response) => boolean) | undefined
+  readonly skip: Skip | undefined
   readonly visitors: Visitors
   /**
    * The page or the item that the page view counts for. `target` is the request's target before
@@ -66,20 +68,31 @@ export function pageViews<Subject>(
    * this middleware again.
    */
   function decide(req: Request, res: Response, place: string | Mount): boolean {
-    if (exchanges.verdictOf(req, res) !== 'page') return true
-    const treatment = visitors.treatmentOf(req)
-    if (treatment === 'none') return true
-    if (typeof place === 'string') return ask(req, res, place, treatment)
-    return place.during(req, () => ask(req, res, place.target, treatment))
+    const target = typeof place === 'string' ? place : place.target
+    if (exchanges.verdictOf(req, res, target) !== 'page') return true
+    return typeof place === 'string' ? ask(req, res, target) : askIn(place, req, res)
   }
 
-  function ask(req: Request, res: Response, target: string, treatment: Treatment): boolean {
-    if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return true
+  // A function in which another one closes over arguments allocates at each call. So these two are
+  // apart from those that run for each response.
+  function askIn(mount: Mount, req: Request, res: Response): boolean {
+    return mount.during(req, () => ask(req, res, mount.target))
+  }
+
+  function skips(says: Skip, req: Request, res: Response): boolean {
+    return guard.truth('skip', 'the visit counts', () => says(req, res))
+  }
+
+  function ask(req: Request, res: Response, target: string): boolean {
+    const { headers } = req
+    const treatment = visitors.treatmentOf(headers)
+    if (treatment === 'none') return true
+    if (skip && skips(skip, req, res)) return true
     const identity = treatment === 'with visitor' ? visitors.identityOf(req) : undefined
     const viewed = subject(req, target, sentMeasure(treatment === 'bot'))
     if (viewed === undefined) return false
     if (isOwn?.(req, res, identity)) return true
-    count(viewed, identity, visitors.userAgentOf(req, identity))
+    count(viewed, identity, visitors.userAgentOf(headers, identity))
     return true
   }
 
@@ -117,7 +130,7 @@ export function pageViews<Subject>(
     },
     seen(received, answered) {
       const [req, res] = [received as Request, answered as Response]
-      if (skip && guard.truth('skip', 'the visit counts', () => skip(req, res))) return
+      if (skip && skips(skip, req, res)) return
       visitors.record(req, undefined, (identity, userAgent, isBot) => {
         if (isBot) return
         const viewed = subject(req, targetOf(req), 'seen')

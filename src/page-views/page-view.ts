@@ -51,17 +51,17 @@ export type Verdict = 'page' | 'method' | 'status' | 'content' | 'type' | 'part'
 
 /** Decides about a response. */
 export function verdictOf(exchange: Exchange): Verdict {
-  const { method, status, headers } = exchange
+  const { method, status } = exchange
   if (method !== 'GET') return 'method'
   if (status < 200 || (status >= 300 && status !== 304)) return 'status'
-  if (WITHOUT_PAGE.has(status)) return 'content'
+  // No content, a form to be cleared, and a range.
+  if (status >= 204 && status <= 206) return 'content'
   if (!isHtml(exchange)) return 'type'
-  if (!isWhole(exchange)) return 'part'
+  // Looked at once, and not for a picture or a script: each look at a request is dear.
+  const { headers } = exchange
+  if (!isWhole(headers, exchange)) return 'part'
   return isInAdvance(headers) ? 'in advance' : 'page'
 }
-
-/** No content, a form to be cleared, and a range. */
-const WITHOUT_PAGE: ReadonlySet<number> = new Set([204, 205, 206])
 
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i
 const ACCEPTS_HTML = /\btext\/html\b/i
@@ -115,9 +115,8 @@ function fetchesAPart(headers: RuleHeaders): boolean {
  * one, for a frame in it, or for what a script reads. Browsers say what they fetch on HTTPS and
  * localhost only. Elsewhere the request must ask for HTML by name; bots often do not.
  */
-function isWhole(exchange: Exchange): boolean {
-  const { headers } = exchange
-  const { 'sec-fetch-dest': dest, 'sec-fetch-mode': mode } = headers
+function isWhole(headers: RuleHeaders, exchange: Exchange): boolean {
+  const dest = headers['sec-fetch-dest']
   const isFrame = headers['turbo-frame'] !== undefined
   if (dest === 'document') return !isFrame
   // A frame, an object, a picture.
@@ -126,7 +125,7 @@ function isWhole(exchange: Exchange): boolean {
   if (navigates(headers)) return true
   if (fetchesAPart(headers)) return false
   // A service worker fetches the page of a navigation. A link with `download` accepts anything.
-  if (dest === 'empty') return mode === 'navigate' && asksForHtml(headers)
+  if (dest === 'empty') return headers['sec-fetch-mode'] === 'navigate' && asksForHtml(headers)
   const requestedWith = headers['x-requested-with']
   if (typeof requestedWith === 'string' && requestedWith.toLowerCase() === SCRIPT) return false
   return asksForHtml(headers) || exchange.isBot()

@@ -3,7 +3,7 @@ import type { BurstLogger } from '../support/logger.js'
 import { describe, Guard } from '../visitors/guard.js'
 import { Addresses } from './address.js'
 import type { Request } from './express.js'
-import { asksForPrivacy, Bots } from './exchange.js'
+import { asksForPrivacy, Bots, type RequestHeaders } from './exchange.js'
 
 export interface VisitorSettings {
   /** The site's own function that returns the visitor, and the option it was given as. */
@@ -44,12 +44,13 @@ export class Visitors {
     count: (identity: string | undefined, userAgent: string | undefined, isBot: boolean) => void,
   ): void {
     try {
-      const treatment = this.treatmentOf(req)
+      const { headers } = req
+      const treatment = this.treatmentOf(headers)
       if (treatment === 'none') return
       if (treatment !== 'with visitor') return count(undefined, undefined, treatment === 'bot')
       if (known !== undefined) return count(known, undefined, false)
       const identity = this.identityOf(req)
-      count(identity, this.userAgentOf(req, identity), false)
+      count(identity, this.userAgentOf(headers, identity), false)
     } catch (error) {
       this.#guard.say(
         'middleware',
@@ -59,11 +60,11 @@ export class Visitors {
     }
   }
 
-  treatmentOf(req: Request): Treatment {
+  treatmentOf(headers: RequestHeaders): Treatment {
     const { privacySignals } = this.#settings
-    const asks = privacySignals !== 'ignore' && asksForPrivacy(req)
+    const asks = privacySignals !== 'ignore' && asksForPrivacy(headers)
     if (asks && privacySignals === 'skip') return 'none'
-    if (this.bots.isBot(req)) return 'bot'
+    if (this.bots.isBot(headers)) return 'bot'
     return asks ? 'anonymous' : 'with visitor'
   }
 
@@ -77,7 +78,7 @@ export class Visitors {
   }
 
   /** The user agent, which distinguishes visitors whose identity is one address. */
-  userAgentOf(req: Request, identity: string | undefined): string | undefined {
-    return this.#settings.visitor || identity === undefined ? undefined : req.headers['user-agent']
+  userAgentOf(headers: RequestHeaders, identity: string | undefined): string | undefined {
+    return this.#settings.visitor || identity === undefined ? undefined : headers['user-agent']
   }
 }

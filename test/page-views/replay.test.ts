@@ -195,7 +195,7 @@ function verdictsOn(connections: readonly (readonly (readonly [Verdict, Line])[]
       type,
       disposition,
       isNoPage: () => noPages.has(target),
-      isBot: () => bots.isBot({ headers } as Parameters<Bots['isBot']>[0]),
+      isBot: () => bots.isBot(headers),
     })
     if (verdict === 'page') noPages.delete(target)
     else if (verdict === 'type' && status < 300 && asksForHtml(headers)) noPages.add(target)
