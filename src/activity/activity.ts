@@ -75,7 +75,9 @@ export interface Activity extends Recorder {
   stats(): Promise<ActivityStats>
   /**
    * Page views and visitors of each hour, or of each day in UTC, without gaps: exact, and for ever.
-   * A visitor of two days is two visitors, so sums over days are no "unique visitors". What comes
+   * A visitor of two days is two visitors, so sums over days are no "unique visitors". Weeks begin
+   * on Monday. A week or month is whole, and has the sums of its days that are known; its visitors
+   * are those of the day with the most. What comes
    * after its day was closed (about an hour after its end) counts at the start of the oldest open
    * day. At most a year of hours or ten years of days. Cached as {@link stats} is.
    *

@@ -136,6 +136,39 @@ describe('history() and top()', () => {
     assert.deepEqual(await activity.history({ from: noon, to: noon, by: 'hour' }), [])
   })
 
+  test('weeks from Monday and months are whole, and have the sums of their days', async () => {
+    const activity = create()
+    const at = Date.parse('2026-05-17T12:00Z')
+    for (const [page, days, visitor] of [
+      ['/a', 0, 'anna'],
+      ['/a', 1, 'anna'],
+      ['/b', 1, 'bert'],
+      ['/a', 16, 'anna'],
+    ] as const) {
+      activity.record({ page, visitor, at: at + days * DAY_MS })
+    }
+    await arrive(activity)
+    const range = { from: at, to: at + 17 * DAY_MS }
+    const days = await activity.history({ from: '2026-05-11', to: '2026-06-08', by: 'day' })
+    const most = (from: number) =>
+      Math.max(...days.slice(from, from + 7).map(({ visitors }) => visitors ?? 0))
+    const weeks = await activity.history({ ...range, by: 'week' })
+    assert.deepEqual(
+      weeks.map(({ start, pageViews, visitors }) => [start, pageViews, visitors]),
+      [
+        ['2026-05-11T00:00:00.000Z', 1, most(0)],
+        ['2026-05-18T00:00:00.000Z', 2, most(7)],
+        ['2026-05-25T00:00:00.000Z', 0, 0],
+        ['2026-06-01T00:00:00.000Z', 1, most(21)],
+      ],
+    )
+    const of = { dimension: 'page', value: '/a' }
+    assert.deepEqual(await activity.history({ ...range, by: 'month', ...of }), [
+      { start: '2026-05-01T00:00:00.000Z', pageViews: 2 },
+      { start: '2026-06-01T00:00:00.000Z', pageViews: 1 },
+    ])
+  })
+
   test('however many callers ask, SQL is asked once', async () => {
     const { database } = openDatabase('sqlite::memory:')
     const statements: string[] = []
@@ -179,7 +212,7 @@ describe('history() and top()', () => {
       [() => top('page', { ...day, m: 1 }), /"m" is unknown; top takes/],
       [() => top('page', undefined), /"top options" is undefined; allowed: an object/],
       [() => history({ from: 2, to: 1, by: 'day' }), /"from" is 2; allowed: .* not after "to"/],
-      [() => history({ ...day, by: 'week' }), /"by" is "week"; allowed: "hour" or "day"/],
+      [() => history({ ...day, by: 'year' }), /"by" is "year"; allowed: "hour" or "day" or "week"/],
       [() => history({ ...day, from: 'x', by: 'day' }), /"from" is "x"; allowed: a Date, milli/],
       [() => history({ ...day, from: NaN, by: 'day' }), /"from" is NaN; allowed: a Date, milli/],
       [() => history({ ...day, from: {}, by: 'day' }), /"from" is an object; allowed: a Date/],

@@ -2,10 +2,13 @@
 import { integer, oneOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { HOURS_A_DAY } from './books.js'
 import { askedValue } from './sums.js'
+import { type LongPeriod, wholePeriods } from '../support/calendar-days.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import {
   checkedRange,
   DEFAULT_VALUES,
+  HISTORY_PERIODS,
+  type HistoryPeriod,
   MAX_HOURS_OF_DAYS,
   MAX_PERIODS,
   MAX_VALUES,
@@ -17,12 +20,12 @@ import {
 
 /** Query of {@link Activity.history}. */
 export interface HistoryQuery {
-  /** The first hour or day is the one that this lies in. */
+  /** The first hour, day, week or month is the one that this lies in. */
   from: Moment
   /** The last one is the one that ends here, or that this lies in. */
   to: Moment
-  /** Hours, or days in UTC. */
-  by: Period
+  /** Hours, days in UTC, weeks that begin on Monday, or months. */
+  by: HistoryPeriod
 }
 
 /** Query of {@link Activity.history} for one value of a dimension. */
@@ -50,18 +53,29 @@ export function isOfValue(query: HistoryQuery | ValueHistoryQuery): query is Val
   return dimension !== undefined || value !== undefined
 }
 
+/** The hours or days to read, and what they are summed by. */
+export interface CheckedHistory {
+  readonly by: Period
+  readonly range: PeriodRange
+  readonly summedBy?: LongPeriod
+}
+
 /** @throws TypeError, RangeError naming the field that is wrong */
-export function historyQuery(query: HistoryQuery): { by: Period; range: PeriodRange } {
+export function historyQuery(query: HistoryQuery): CheckedHistory {
   onlyKnown('history', query, ['from', 'to', 'by', 'dimension', 'value'])
-  const by = oneOf('by', query.by, ['hour', 'day'])
-  return { by, range: checkedRange(query, by, MAX_PERIODS[by]) }
+  const asked = oneOf('by', query.by, HISTORY_PERIODS)
+  const by = asked === 'hour' ? 'hour' : 'day'
+  const range = checkedRange(query, by, MAX_PERIODS[by])
+  return asked === 'week' || asked === 'month'
+    ? { by, range: wholePeriods(range, asked), summedBy: asked }
+    : { by, range }
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
 export function valueHistoryQuery(
   query: ValueHistoryQuery,
   dimensions: readonly string[],
-): { by: Period; range: PeriodRange; dimension: string; value: string } {
+): CheckedHistory & { dimension: string; value: string } {
   const dimension = oneOf('dimension', query.dimension, dimensions)
   const { value } = query
   const allowed = 'a value as top() returns it, which is no empty text'
@@ -75,7 +89,7 @@ export function valueHistoryQuery(
  *
  * @throws TypeError, RangeError naming the field that is wrong
  */
-export function exportQuery(query: HistoryQuery): { range: PeriodRange } {
+export function exportQuery(query: HistoryQuery & { readonly by: Period }): { range: PeriodRange } {
   const max = query.by === 'hour' ? MAX_HOURS_OF_DAYS : MAX_PERIODS.day
   return { range: checkedRange(query, query.by, max) }
 }

@@ -13,6 +13,7 @@ import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
+import { type LongPeriod, summedBy } from '../support/calendar-days.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { assertCalled } from '../support/missing-call.js'
@@ -164,36 +165,39 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     return (await this.#top(dimension, query)).figures
   }
 
-  #history(query: HistoryQuery): Promise<Dated<ActivityPeriod[]>> {
+  #history(query: HistoryQuery, today?: Overview['today']): Promise<Dated<ActivityPeriod[]>> {
     return this.engine.connections.run(async () => {
-      const { by, range } = historyQuery(query)
-      return this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
+      const { by, range, summedBy: long } = historyQuery(query)
+      const history = await this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
         readActivityHistory(database, this.#settings, by, range),
+      )
+      const { figures } = history
+      return inPeriods(
+        { ...history, figures: today ? withToday(figures, by, today) : figures },
+        long,
       )
     })
   }
 
   /** The history, which has no fewer page views than the overview of the same moment. */
   async #historyOfNow(query: HistoryQuery): Promise<Dated<ActivityPeriod[]>> {
-    const [history, overview] = await Promise.all([
-      this.#history(query),
-      // Without it the history is what it is.
-      this.engine.connections.run(() => this.#overview()).catch(() => undefined),
-    ])
-    if (!overview) return history
-    const { today } = overview.figures
-    return { ...history, figures: withToday(history.figures, query.by, today) }
+    // Without it the history is what it is.
+    const overview = await this.engine.connections
+      .run(() => this.#overview())
+      .catch(() => undefined)
+    return this.#history(query, overview?.figures.today)
   }
 
   #valueHistory(query: ValueHistoryQuery): Promise<Dated<ValuePeriod[]>> {
     return this.engine.connections.run(async () => {
-      const { by, range, ...key } = valueHistoryQuery(query, this.dimensions)
+      const { by, range, summedBy: long, ...key } = valueHistoryQuery(query, this.dimensions)
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
-      return this.#read(
+      const history = await this.#read(
         `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}`,
         (database, { name }) => readValueHistory(database, name, by, range, key),
       )
+      return inPeriods(history, long)
     })
   }
 
@@ -318,4 +322,12 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     this.views.refused('at', at, 'a Date, or milliseconds since 1970', 'the visit counts as of now')
     return undefined
   }
+}
+
+/** A history, by the weeks or months that were asked for. */
+function inPeriods<One extends { readonly start: string }>(
+  history: Dated<One[]>,
+  by: LongPeriod | undefined,
+): Dated<One[]> {
+  return by ? { ...history, figures: summedBy(history.figures, by) } : history
 }

@@ -5,6 +5,11 @@ import { wrongType, wrongValue } from './options.js'
 /** A length of time that history is divided by. */
 export type Period = 'hour' | 'day'
 
+/** A period of a history: hours and days, or weeks from Monday and months, which are summed days. */
+export type HistoryPeriod = Period | 'week' | 'month'
+
+export const HISTORY_PERIODS: readonly HistoryPeriod[] = ['hour', 'day', 'week', 'month']
+
 /** Hours or days since 1970, from `from` up to, without, `to`. */
 export interface PeriodRange {
   readonly from: number
