@@ -67,7 +67,10 @@ after(async () => {
 })
 
 /** Runs `use` on a session as the pool has it, without what a Database or a transaction checks. */
-async function onSession<T>(url: string, use: (session: MysqlSession) => Promise<T>): Promise<T> {
+async function onSession<T>(
+  url: string,
+  use: (session: MysqlSession, connection: PoolConnection) => Promise<T>,
+): Promise<T> {
   const pool = createPool(poolOptions(url)[0]!)
   const connection = await new Promise<PoolConnection>((resolve, reject) =>
     pool.getConnection((error, got) => (error ? reject(error) : resolve(got))),
@@ -81,7 +84,7 @@ async function onSession<T>(url: string, use: (session: MysqlSession) => Promise
   )
   try {
     await session.begin()
-    return await use(session)
+    return await use(session, connection)
   } finally {
     session.destroy(new Error('the test is over'))
     await new Promise((resolve) => pool.end(resolve))
@@ -177,6 +180,49 @@ for (const completion of ['NO_CHAIN', 'CHAIN', 'RELEASE']) {
     }, server.url())
   })
 }
+
+test('a transaction whose connection is shared is lost', () =>
+  withTable(async (_, url) => {
+    const lost = onSession(url, (session, connection) =>
+      onSession(url, (__, other) =>
+        session.transaction(async () => {
+          await session.query(`UPDATE t SET s = 'half' WHERE id = 1`)
+          // As behind a proxy that hands connections out by statement.
+          connection.query = other.query.bind(other)
+          await session.query(`UPDATE t SET s = 'x' WHERE id = 2`)
+        }),
+      ),
+    )
+    await rejects(lost, 'usage', 'DATABASE_TRANSACTION_LOST')
+  }))
+
+test('what may commit by itself has a guard; else a transaction is two statements more', () =>
+  withTable(async (_, url) => {
+    const told = (statement: string, isShown = true) =>
+      onSession(url, async (session, connection) => {
+        const texts: string[] = []
+        const query = connection.query.bind(connection)
+        connection.query = ((text: string, done: (error: unknown, result: unknown) => void) => {
+          texts.push(text)
+          return query(text, (error, result) =>
+            done(error, isShown ? result : { ...result, serverStatus: 0 }),
+          )
+        }) as typeof connection.query
+        await session.transaction(async () => void (await session.query(statement)))
+        return texts
+      })
+    const [update, set] = ['UPDATE t SET s = 1', 'SET @mine = 1']
+    assert.deepEqual(await told(update), ['START TRANSACTION', update, 'COMMIT'])
+    const guarded = (statement: string) => [
+      'START TRANSACTION',
+      'SAVEPOINT wide_cache',
+      statement,
+      'RELEASE SAVEPOINT wide_cache',
+      'COMMIT',
+    ]
+    assert.deepEqual(await told(set), guarded(set))
+    assert.deepEqual(await told(update, false), guarded(update), 'a proxy shows no flags')
+  }))
 
 test('a deadlock has category lock for the one it fails; the other commits', () =>
   withTable(async (database) => {

@@ -29,8 +29,14 @@ const PACKET_MARGIN_BYTES = 64
 const LOAD_SETTINGS =
   "SHOW VARIABLES WHERE Variable_name IN ('local_infile', 'wsrep_load_data_splitting')"
 /**
- * Savepoint that is gone when something has committed the transaction. (The server's status flag
- * does not tell: COMMIT AND CHAIN keeps it.)
+ * Flag of the server's status: a transaction is open. Behind a proxy that shares connections, an
+ * answer without it comes from a connection that has no transaction.
+ */
+const IN_TRANSACTION = 1
+/**
+ * Savepoint that is gone when something has committed the transaction, set before the first
+ * statement that might do so: COMMIT AND CHAIN keeps the flag. Set at once where a server or proxy
+ * does not show the flag.
  */
 const GUARD = 'wide_cache'
 const ISOLATION = 'SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED'
@@ -57,6 +63,10 @@ export class MysqlSession implements ServerSession {
   #id = 0
   /** Whether a statement may have changed the known state. */
   #changed = false
+  /** Whether a transaction is open, whether its answers say so, and whether it has its guard. */
+  #isOpen = false
+  #isShown = false
+  #isGuarded = false
   /** While it is in the pool: the time of its return, and the timer that closes it. */
   #idle: { readonly since: number; readonly timer: NodeJS.Timeout } | undefined
   #destroyed = false
@@ -146,7 +156,8 @@ export class MysqlSession implements ServerSession {
    */
   async transaction<T>(work: (ways: TransactionWays) => Promise<T>): Promise<T> {
     await this.#send('START TRANSACTION', BEGIN_TIMEOUT_MS)
-    await this.#send(`SAVEPOINT ${GUARD}`, BEGIN_TIMEOUT_MS)
+    this.#isOpen = true
+    if (!this.#isShown) await this.#guard()
     const result = await work({
       prepare: (sql, values) => this.prepare(sql, values),
       load:
@@ -154,13 +165,25 @@ export class MysqlSession implements ServerSession {
           ? (...rows) => watched(this.#loading, this.load(...rows))
           : undefined,
     })
+    if (this.#isGuarded) await this.#checkGuard()
+    this.#isOpen = this.#isGuarded = false
+    await this.#send('COMMIT', QUERY_TIMEOUT_MS)
+    return result
+  }
+
+  /** Sets the guard, in a transaction that has none yet. */
+  async #guard(): Promise<void> {
+    if (!this.#isOpen || this.#isGuarded) return
+    this.#isGuarded = true
+    await this.#send(`SAVEPOINT ${GUARD}`, BEGIN_TIMEOUT_MS)
+  }
+
+  async #checkGuard(): Promise<void> {
     await this.#send(`RELEASE SAVEPOINT ${GUARD}`, QUERY_TIMEOUT_MS).catch((error: unknown) => {
       throw error instanceof DatabaseError && error.code === 'ER_SP_DOES_NOT_EXIST'
         ? transactionLost()
         : error
     })
-    await this.#send('COMMIT', QUERY_TIMEOUT_MS)
-    return result
   }
 
   /**
@@ -253,8 +276,11 @@ export class MysqlSession implements ServerSession {
     } catch (error) {
       return () => Promise.reject(error)
     }
-    return () => {
-      this.#changed ||= !PLAIN.test(sql)
+    return async () => {
+      if (!PLAIN.test(sql)) {
+        this.#changed = true
+        await this.#guard()
+      }
       return this.#sendWatched(text, timeoutMs)
     }
   }
@@ -271,6 +297,7 @@ export class MysqlSession implements ServerSession {
     count: number,
   ): () => Promise<QueryResult> {
     return async () => {
+      await this.#guard()
       const stream = loadedRows(rows, this.#maxStatementBytes)
       const query = { sql: loadData(table, columns), infileStreamFactory: () => stream }
       try {
@@ -307,9 +334,14 @@ export class MysqlSession implements ServerSession {
   }
 
   async #send(text: string, timeoutMs: number): Promise<QueryResult> {
-    return resultOf(
-      await this.#answered<unknown>(timeoutMs, (done) => this.#connection.query(text, done)),
+    const result = await this.#answered<SqlRow[] | ResultSetHeader>(timeoutMs, (done) =>
+      this.#connection.query<ResultSetHeader>(text, done),
     )
+    if (Array.isArray(result)) return { rows: result, affectedRows: 0 }
+    const shows = (result.serverStatus & IN_TRANSACTION) !== 0
+    if (this.#isOpen && this.#isShown && !shows) throw transactionLost()
+    this.#isShown = shows
+    return { rows: [], affectedRows: result.affectedRows }
   }
 
   /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */
@@ -388,11 +420,6 @@ export function knowsRowAlias(version: string): boolean {
 
 export function streamOf(connection: PoolConnection): Socket | undefined {
   return (connection as unknown as { stream?: Socket }).stream
-}
-
-function resultOf(result: unknown): QueryResult {
-  if (Array.isArray(result)) return { rows: result as SqlRow[], affectedRows: 0 }
-  return { rows: [], affectedRows: (result as { affectedRows: number }).affectedRows }
 }
 
 /** Reads every integer exactly, SUM()s too. mysql2 would read big numbers as floats. */
