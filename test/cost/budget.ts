@@ -92,12 +92,18 @@ function tableOf(budget: Budget): string[] {
 }
 
 /** Requests to the cache, and statements, of a minute. */
-function cellOf(counts: Counts): string {
+export function sumsOf(counts: Counts): { cache: number; sql: number } {
   const sum = (isMeant: (kind: string) => boolean): number => {
     const found = Object.entries(counts).filter(([kind]) => isMeant(kind))
-    return Math.round(found.reduce((all, [, count]) => all + count, 0) / COUNTED_MINUTES)
+    return found.reduce((all, [, count]) => all + count, 0) / COUNTED_MINUTES
   }
-  const cache = sum((kind) => CACHE.includes(kind))
-  const sql = sum((kind) => !CACHE.includes(kind) && !AMOUNTS.includes(kind))
-  return [cache, sql].map((count) => count.toLocaleString('en-US')).join(' + ')
+  return {
+    cache: sum((kind) => CACHE.includes(kind)),
+    sql: sum((kind) => !CACHE.includes(kind) && !AMOUNTS.includes(kind)),
+  }
+}
+
+function cellOf(counts: Counts): string {
+  const { cache, sql } = sumsOf(counts)
+  return [cache, sql].map((count) => Math.round(count).toLocaleString('en-US')).join(' + ')
 }

@@ -6,21 +6,33 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { PlainProcess } from '../simulated-world/plain-process.js'
-import { compare, PAGE, readBudget, render } from './budget.js'
-import { type Budget, CLASSES, COLUMNS } from './situations.js'
+import { compare, PAGE, readBudget, render, sumsOf } from './budget.js'
+import { type Budget, CLASSES, COLUMNS, PROCESSES } from './situations.js'
 
 const plain = new PlainProcess()
 after(() => plain.end())
 
 const budget = readBudget()
 let measured: Promise<Budget> | undefined
-const differences = async (): Promise<ReturnType<typeof compare>> => {
-  measured ??= plain.call<Budget>(new URL('situations.ts', import.meta.url), 'measuredAll')
-  return compare(await measured, budget)
-}
+const all = (): Promise<Budget> =>
+  (measured ??= plain.call<Budget>(new URL('situations.ts', import.meta.url), 'measuredAll'))
+const differences = async (): Promise<ReturnType<typeof compare>> => compare(await all(), budget)
 
 test('no process asks more than its budget', async () => {
   assert.deepEqual((await differences()).more, [])
+})
+
+test('a quiet process asks little, whatever its budget says', async () => {
+  const most = { collects: { cache: 150, sql: 50 }, other: { cache: 20, sql: 10 } }
+  for (const used of ['createActivity()', 'createHits()', 'new WideCache()']) {
+    for (const process of PROCESSES) {
+      const { cache, sql } = sumsOf((await all())[used]!['quiet']![process]!)
+      assert(
+        cache <= most[process].cache && sql <= most[process].sql,
+        `${process}: ${cache}, ${sql}`,
+      )
+    }
+  }
 })
 
 test('no budget is higher than what is asked: npm run cost lowers it', async () => {

@@ -5,10 +5,9 @@ import type { Environment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { type Schedule, schedule } from '../../support/schedule.js'
-import type { Run } from '../ledger/grid-record.js'
 import type { DrainTurns } from './drain-turns.js'
 import { Lease, type LeaseParts, MAX_WAIT_MS } from './lease.js'
-import type { DrainOptions, NameDrain } from './name-drain.js'
+import type { NameDrain } from './name-drain.js'
 
 /** Interval at which a process looks whether the lease is free. */
 const LOOK_MS = 15_000
@@ -153,22 +152,16 @@ export class Collector {
     }
     try {
       const now = await watch.recent(database)
-      const run = await this.#drain(now, { steady })
-      lease.note(run)
-      this.#beginChores(now, run.rows)
+      const began = this.#elapsed
+      const { committed: rows, layers } = await turns.drain({ steady })
+      const ms = Math.round(this.#elapsed - began)
+      lease.note({ at: Math.round(now) + ms, rows, ms }, layers > 0 ? began : undefined)
+      this.#beginChores(now, rows)
       if (!lease.isKept) await this.#doing
     } finally {
       if (!lease.isKept) await lease.release()
     }
     this.#ended(this.#choresFail)
-  }
-
-  async #drain(now: number, options: DrainOptions): Promise<Run> {
-    const { environment, turns } = this.#parts
-    const began = environment.clock.elapsed()
-    const { committed } = await turns.drain(options)
-    const ms = Math.round(environment.clock.elapsed() - began)
-    return { at: Math.round(now) + ms, rows: committed, ms }
   }
 
   /** Begins the chores that are due. Runs that follow each other soon do not wait for them. */

@@ -11,29 +11,34 @@ const RUN: Run = { at: NOW, rows: 3, ms: 20 }
 function bench() {
   const clock = new ManualClock(NOW)
   /** `isKept`: the cache shows that a collector is there. */
-  const world = { isAway: false, isOurs: true, isKept: true, answerMs: 0 }
+  const world = { isAway: false, isOurs: true, isKept: true, isOnly: true, answerMs: 0 }
   /** The requests to SQL, each with the run that it records. */
   const asked: [what: 'asks' | 'gives back', run: Run | undefined][] = []
   const answer = async (): Promise<void> => {
     await clock.advance(world.answerMs)
     if (world.isAway) throw new Error('away')
   }
+  const record = {
+    lastRun: undefined as Run | undefined,
+    grid: {},
+    get isRenewedByRaise() {
+      return world.isOnly
+    },
+    isFree: () => !world.isKept,
+    async lease(_: unknown, _now: number, _period: number, run?: Run) {
+      asked.push(['asks', run])
+      await answer()
+      return world.isOurs
+    },
+    async release(_: unknown, run?: Run) {
+      asked.push(['gives back', run])
+      await answer()
+    },
+  }
   const lease = new Lease(
     {
       clock,
-      record: {
-        grid: {},
-        isFree: () => !world.isKept,
-        async lease(_: unknown, _now: number, _period: number, run?: Run) {
-          asked.push(['asks', run])
-          await answer()
-          return world.isOurs
-        },
-        async release(_: unknown, run?: Run) {
-          asked.push(['gives back', run])
-          await answer()
-        },
-      } as never,
+      record: record as never,
       watch: { recent: async () => clock.now() } as never,
       database: {} as never,
       published: { isKept: async () => world.isKept, withdraw: async () => undefined } as never,
@@ -41,7 +46,7 @@ function bench() {
     },
     1,
   )
-  return { clock, world, asked, lease }
+  return { clock, world, asked, lease, record }
 }
 
 test('a lease is renewed 10 s after SQL was asked, however long its answer took', async () => {
@@ -59,7 +64,7 @@ test('a lease is renewed 10 s after SQL was asked, however long its answer took'
 test('a run is recorded with the next renewal, once, and again if that had no answer', async () => {
   const { clock, world, asked, lease } = bench()
   await lease.take()
-  lease.note(RUN)
+  lease.note(RUN, undefined)
   await clock.advance(10_000)
   world.isAway = true
   await assert.rejects(lease.take(), /away/)
@@ -75,10 +80,40 @@ test('a run is recorded with the next renewal, once, and again if that had no an
   ])
 })
 
+test('a run that raises the watermark renews the lease, if that is of the only grid', async () => {
+  const { clock, world, asked, lease, record } = bench()
+  let runs = 0
+  for (let at = 0; at < 60; at += 3) {
+    await lease.take()
+    if (record.lastRun === RUN) runs++
+    lease.note(RUN, clock.elapsed())
+    await clock.advance(3_000)
+  }
+  assert.equal(asked.length, 1)
+  assert(runs > 4, 'the rises record runs')
+  world.isOnly = false
+  lease.note(RUN, clock.elapsed())
+  await clock.advance(10_000)
+  assert(await lease.take())
+  assert.equal(asked.length, 2)
+  world.isOnly = true
+  lease.note(RUN, clock.elapsed())
+  for (let at = 0; at < 10; at++) {
+    await clock.advance(1_000)
+    await lease.take()
+    lease.note(RUN, undefined)
+  }
+  assert.equal(asked.length, 3, 'nothing was raised for 10 s')
+  lease.doubt()
+  lease.note(RUN, clock.elapsed())
+  await lease.take()
+  assert.equal(asked.length, 4, 'it was not known to be held')
+})
+
 test('a lease whose return had no answer is given back at the end, with its run', async () => {
   const { world, asked, lease } = bench()
   await lease.take()
-  lease.note(RUN)
+  lease.note(RUN, undefined)
   world.isAway = true
   await assert.rejects(lease.release(), /away/)
   world.isAway = false

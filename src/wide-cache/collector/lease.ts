@@ -43,6 +43,8 @@ export class Lease {
   #toRelease = false
   /** The last run, until SQL has recorded it. */
   #lastRun: Run | undefined
+  /** Moment since which the watermark has risen last, by `clock.elapsed()`. */
+  #raisedAt = -Infinity
 
   /** @param periodSeconds the longest wait between two runs */
   constructor(parts: LeaseParts, periodSeconds: number) {
@@ -66,22 +68,33 @@ export class Lease {
     const { clock, record, watch, database } = this.#parts
     const elapsed = clock.elapsed()
     if (this.#renewAt !== undefined && elapsed < this.#renewAt) return true
+    const isRenewed = record.isRenewedByRaise && elapsed < this.#raisedAt + this.#renewMs
+    if (this.#renewAt !== undefined && isRenewed) {
+      this.#renewAt = this.#raisedAt + this.#renewMs
+      record.lastRun = this.#lastRun
+      return true
+    }
     if (this.isKept && this.#renewAt === undefined && !(await this.#mayBeFree())) return false
     const now = await watch.recent(database)
     this.#toRelease = true
     const isOurs = await record.lease(database, now, this.#periodSeconds, this.#lastRun)
-    // A later run may begin so long after its moment that the lease would be over.
-    const renewMs = Math.min(RENEW_MS, LEASE_MS - this.#periodSeconds * 1000 - 2 * MAX_WAIT_MS)
-    this.#renewAt = isOurs && this.isKept ? elapsed + renewMs : undefined
-    this.#toRelease = isOurs
     this.#lastRun = undefined
+    this.#renewAt = isOurs && this.isKept ? elapsed + this.#renewMs : undefined
+    this.#toRelease = isOurs
     if (isOurs) this.#looks = 0
     return isOurs
   }
 
-  /** Has SQL record a run, when the lease is renewed or given back. */
-  note(run: Run): void {
+  /**
+   * Has SQL record a run, when the lease is renewed or given back.
+   *
+   * @param raisedSince the moment since which the run has raised the watermark, by
+   *   `clock.elapsed()`; `undefined`: it has not
+   */
+  note(run: Run, raisedSince: number | undefined): void {
     this.#lastRun = run
+    this.#raisedAt = raisedSince ?? this.#raisedAt
+    this.#parts.record.lastRun = undefined
   }
 
   /**
@@ -107,6 +120,11 @@ export class Lease {
     const { record, published } = this.#parts
     if (record.grid) await published.withdraw(record.grid)
     await this.release().catch(() => undefined)
+  }
+
+  /** A later run may begin so long after its moment that the lease would be over. */
+  get #renewMs(): number {
+    return Math.min(RENEW_MS, LEASE_MS - this.#periodSeconds * 1000 - 2 * MAX_WAIT_MS)
   }
 
   /** Tells whether it is worth asking for. */

@@ -155,6 +155,9 @@ export class GridRecord {
   #leaseUntil = 0
   /** `used_at` of it, as last read. */
   #usedAt = 0
+  #isOnlyOwn = false
+  /** A run of this process's collector, which the next rise of the watermark records. */
+  lastRun: Run | undefined
 
   /** `owner`: the id of this process. */
   constructor(parts: {
@@ -178,6 +181,14 @@ export class GridRecord {
   /** The grid that this process places frames in; `undefined` as long as it has not reached SQL. */
   get grid(): Grid | undefined {
     return this.#grid
+  }
+
+  /**
+   * Whether the only grid was leased by this process when it was last read: then each rise of the
+   * watermark renews the lease.
+   */
+  get isRenewedByRaise(): boolean {
+    return this.#isOnlyOwn
   }
 
   /** Id of the process that has its grids in its memory; `null`: they are in a shared cache. */
@@ -221,10 +232,12 @@ export class GridRecord {
    */
   async states(database: Queryable): Promise<GridState[]> {
     const { rows } = await database.query(
-      'SELECT id, width, layer_seconds, watermark, complete_to, flush_ms ' +
+      'SELECT id, width, layer_seconds, watermark, complete_to, flush_ms, lease_owner ' +
         'FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id',
       [this.#name, this.#privateTo],
     )
+    const owner = rows[0]?.['lease_owner']
+    this.#isOnlyOwn = rows.length === 1 && Buffer.isBuffer(owner) && owner.equals(this.#owner)
     return rows.map((row) => ({
       grid: this.#known(row),
       watermark: Number(row['watermark']),
@@ -271,7 +284,9 @@ export class GridRecord {
   }
 
   /**
-   * Moves the watermark within `tx` by compare-and-set, and keeps the lease. @throws WatermarkMoved
+   * Moves the watermark within `tx` by compare-and-set, keeps the lease, and records the last run.
+   *
+   * @throws WatermarkMoved
    */
   async raise(
     tx: Queryable,
@@ -287,7 +302,7 @@ export class GridRecord {
       `UPDATE wide_cache_grids SET watermark = ?, ${leap}, ` +
         'moved_at = ?, mark = COALESCE(?, mark), ' +
         'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END, ' +
-        'lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END ' +
+        `${RUN}, lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END ` +
         'WHERE id = ? AND watermark = ? ' +
         'AND EXISTS (SELECT 1 FROM wide_cache_identity WHERE namespace = ?)',
       [
@@ -297,6 +312,7 @@ export class GridRecord {
         mark ?? null,
         used ? 1 : 0,
         now,
+        ...valuesOf(this.lastRun),
         this.#owner,
         now + LEASE_MS,
         grid.id,
