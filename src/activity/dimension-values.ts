@@ -4,7 +4,7 @@
 import type { Database, Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { HOURS_A_DAY, noteRemoval, openDayOf } from './books.js'
+import { noteRemoval } from './books.js'
 
 export const HOUR_VALUES = table(
   'activity_hour_values',
@@ -65,16 +65,15 @@ export async function countValues(
 }
 
 /**
- * Removes the values of hours before `hour`; those of open days stay.
+ * Removes the values of hours before `before`, whose days are closed.
  *
- * @returns whether there are more than one call removes
+ * @returns whether there are more than one call removes; `undefined`: a commit holds the books
  */
 export async function removeValues(
   database: Database,
   name: string,
-  hour: number,
-): Promise<boolean> {
-  const before = Math.min(hour, (await openDayOf(database, name)) * HOURS_A_DAY)
+  before: number,
+): Promise<boolean | undefined> {
   let removed = 0
   for (const dimension of await dimensionsOf(database, name)) {
     for (;;) {
@@ -85,7 +84,7 @@ export async function removeValues(
       const oldest = rows[0]?.['hour']
       if (typeof oldest !== 'number' || oldest >= before) break
       if (++removed > HOURS_A_CALL) return true
-      if (!(await noteRemoval(database, name, oldest + 1))) return false
+      if (!(await noteRemoval(database, name, oldest + 1))) return undefined
       await database.query(
         'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ?',
         [name, dimension, oldest],

@@ -46,7 +46,7 @@ export class Recounts {
 
   /** The newest hour with visits that is older than the last one, or else than `end`. */
   async #nextHour(queryable: Queryable, end: number): Promise<number | undefined> {
-    for (const before of [Math.min(this.#hour, end), end]) {
+    for (const before of new Set([Math.min(this.#hour, end), end])) {
       const { rows } = await queryable.query(
         'SELECT MAX(second) AS second FROM activity_seconds WHERE name = ? AND second < ?',
         [this.#name, before * SECONDS_AN_HOUR],

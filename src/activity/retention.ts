@@ -41,10 +41,18 @@ export interface Retention {
   readonly valuesDays: number
   /** Seconds after which nothing of a writer that is not heard of can come any more. */
   readonly vanishedSeconds: number
+  /** Is not looked for again; the same object at each call. */
+  readonly removed?: Removed
 }
 
 /** Removes a piece. Resolves with whether there is more. */
 type Removal = () => Promise<boolean>
+
+/** What a process has found removed: values before an hour, and visitors before a slice. */
+export interface Removed {
+  values?: number
+  visitors?: number
+}
 
 /**
  * Closes the days that are over, and removes what is old: seconds with their rows, visitors of
@@ -59,18 +67,24 @@ type Removal = () => Promise<boolean>
 export async function removeOldVisits(
   database: Database,
   { now, name }: RetentionContext,
-  { rowsMs, valuesDays, vanishedSeconds }: Retention,
+  { rowsMs, valuesDays, vanishedSeconds, removed = {} }: Retention,
   onCertified: (certificate: ActivityCertificate) => void = () => {},
   mayGoOn: () => boolean = () => true,
 ): Promise<boolean> {
   const closes = await closeDays(database, name, now, vanishedSeconds, onCertified)
   const keepFrom = Math.floor((now - rowsMs) / 1000)
   const valuesFrom = Math.floor(now / HOUR_MS) - (valuesDays + SLACK_DAYS) * HOURS_A_DAY
+  const openDay = await openDayOf(database, name)
+  const before = Math.min(valuesFrom, openDay * HOURS_A_DAY)
   // A piece of each in turn, so that none waits for what another has more of.
-  let removals: Removal[] = [
-    await visitsRemoval(database, name, keepFrom),
-    () => removeValues(database, name, valuesFrom),
-  ]
+  let removals: Removal[] = [visitsRemoval(database, name, keepFrom, openDay, removed)]
+  if (removed.values !== before) {
+    removals.push(async () => {
+      const areMore = await removeValues(database, name, before)
+      if (areMore === false) removed.values = before
+      return areMore ?? false
+    })
+  }
   do {
     const more: Removal[] = []
     for (const remove of removals) if (await remove()) more.push(remove)
@@ -83,13 +97,23 @@ export async function removeOldVisits(
  * Removes seconds before `keepFrom` with their rows, and then the visitors who were last seen there
  * and whose day is closed. So an hour of which visitors are gone has removed page views.
  */
-async function visitsRemoval(database: Database, name: string, keepFrom: number): Promise<Removal> {
-  const openFrom = ((await openDayOf(database, name)) * DAY_MS) / 1000
+function visitsRemoval(
+  database: Database,
+  name: string,
+  keepFrom: number,
+  openDay: number,
+  removed: Removed,
+): Removal {
+  const openFrom = (openDay * DAY_MS) / 1000
   const seconds = new SecondsRemoval(database, name, keepFrom)
   const visitors = visitorsRemoval(database, name)
   return async () => {
     const areMore = await seconds.remove()
-    return (await visitors(sliceOf(Math.min(seconds.removedTo, openFrom)))) || areMore
+    const before = sliceOf(Math.min(seconds.removedTo, openFrom))
+    if (removed.visitors === before) return areMore
+    if (await visitors(before)) return true
+    removed.visitors = before
+    return areMore
   }
 }
 

@@ -9,7 +9,7 @@ import type { ActivityCertificate } from './certificate.js'
 import { certificateLine } from './certificate-line.js'
 import { type Keep, keptBy } from './keep.js'
 import type { ActivitySettings } from './options.js'
-import { removeOldVisits } from './retention.js'
+import { type Removed, removeOldVisits } from './retention.js'
 
 /** Duration of a call, for which collecting waits. */
 const LEAST_REMOVAL_MS = 250
@@ -31,6 +31,7 @@ interface VisitRetentionParts extends Pick<
  */
 export class VisitRetention {
   readonly #parts: VisitRetentionParts
+  readonly #removed: Removed = {}
   /** Start of the last call that left rows to remove. */
   #moreSince: number | undefined
 
@@ -45,11 +46,12 @@ export class VisitRetention {
     const until = began + this.#durationMs(began)
     await watchBalance(database, name, logger)
     const recorded = await readNameSettings(database, name)
-    this.#compareKeep(keptBy(recorded))
+    this.#compareKeep(keptBy(recorded?.keep))
     const kept = {
       rowsMs: 1000 * this.#keptSeconds(recorded?.keepSeconds),
       valuesDays: Math.max(historyDays, recorded?.historyDays ?? 0),
       vanishedSeconds: recorded?.vanishedSeconds ?? vanishedSeconds,
+      removed: this.#removed,
     }
     const onCertified = (certificate: ActivityCertificate): void => {
       const line = certificateLine(name, certificate)

@@ -24,7 +24,7 @@ function bench() {
     },
     clock,
     database: { query: async () => ({ rows: [], affectedRows: 0 }) } as never,
-    watch: { now: async () => clock.now() } as never,
+    watch: { recent: async () => clock.now() } as never,
     logger: new BurstLogger(SILENT, clock.elapsed),
   })
   return { clock, done, world, chores }

@@ -20,13 +20,14 @@ function bench(isMore = false) {
     },
     clock,
     database: {
-      async query() {
+      async query(sql: string) {
         world.statements++
         if (world.isAway) throw new Error('away')
-        return { rows: [], affectedRows: 0 }
+        const isOfClock = sql.startsWith('SELECT safe_at')
+        return { rows: isOfClock ? [{ safe_at: clock.now() }] : [], affectedRows: 0 }
       },
     } as never,
-    watch: { now: async () => clock.now() } as never,
+    watch: { recent: async () => clock.now() } as never,
     logger: new BurstLogger(SILENT, clock.elapsed),
   })
   return { clock, world, chores }
@@ -43,6 +44,19 @@ test('a removal that fails is due again a minute later, and not at each run', as
   assert(chores.isDue(0))
   await chores.run(NOW, 0)
   assert(!chores.isDue(0))
+})
+
+test('old entries of the ledger are looked for every ten minutes, and after a failure', async () => {
+  const { clock, world, chores } = bench()
+  const asked: number[] = []
+  for (let minute = 0; minute < 12; minute++) {
+    world.statements = 0
+    world.isAway = minute === 0
+    await chores.run(NOW, 0).catch(() => undefined)
+    asked.push(world.statements)
+    await clock.advance(60_000)
+  }
+  assert.deepEqual(asked, [1, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 5])
 })
 
 test('where there is more to remove than one call removes, the next is due at once', async () => {

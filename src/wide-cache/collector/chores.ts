@@ -9,6 +9,9 @@ import type { RetentionContext } from '../contexts.js'
 /** Interval at which old data is removed, unless there is more than one call removes. */
 const RETENTION_EVERY_MS = 60_000
 
+/** Time of the safe clock after which old entries are looked for again: all are 30 days old. */
+const ENTRIES_EVERY_MS = 600_000
+
 /** Least time between two calls of `afterRun`. */
 const AFTER_RUN_EVERY_MS = 10_000
 
@@ -36,6 +39,8 @@ export class Chores {
   readonly #parts: ChoresParts
   readonly #safeClock: SafeClock
   #retentionAt = 0
+  /** Time of the safe clock when all old entries were removed. */
+  #entriesAt = -Infinity
   #afterRunAt = 0
 
   constructor(parts: ChoresParts) {
@@ -79,8 +84,11 @@ export class Chores {
     const { name, removeOld } = settings
     const began = clock.elapsed()
     this.#retentionAt = began + RETENTION_EVERY_MS
-    const now = await this.#safeClock.follow(database, await watch.now(database))
-    await removeOldEntries(database, name, now)
+    const now = await this.#safeClock.follow(database, await watch.recent(database))
+    if (Math.abs(now - this.#entriesAt) >= ENTRIES_EVERY_MS) {
+      const areMore = await removeOldEntries(database, name, now)
+      if (!areMore) this.#entriesAt = now
+    }
     if (await removeOld?.(database, { now, name })) this.#retentionAt = began
   }
 }

@@ -23,13 +23,13 @@ const FORGET_AT_ONCE = 500
 
 /**
  * Removes what the ledger keeps of writers, grids and quarantine older than 30 days, a piece at a
- * time.
+ * time. Resolves with whether there is more.
  */
 export async function removeOldEntries(
   database: Database,
   name: string,
   now: number,
-): Promise<void> {
+): Promise<boolean> {
   const before = now - KEPT_MS
   const { rows } = await database.query(
     'SELECT writer FROM wide_cache_writers ' +
@@ -47,6 +47,7 @@ export async function removeOldEntries(
     name,
     before,
   ])
+  return rows.length === FORGET_AT_ONCE
 }
 
 /**
