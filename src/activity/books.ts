@@ -10,6 +10,7 @@ import {
   type Transaction,
 } from '../database/database.js'
 import { table } from '../database/table.js'
+import { type Keep, keptBy } from './keep.js'
 import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
 export const HOURS_A_DAY = 24
@@ -30,6 +31,8 @@ export interface Books {
   readonly openDay: number
   /** Views of the name so far. */
   readonly views: number
+  /** What is kept of visits. */
+  readonly keep: Keep
 }
 
 /** Locks the books of a name, so that no other transaction changes its totals until this ends. */
@@ -53,9 +56,17 @@ export async function enterViews(tx: Transaction, name: string, views: number): 
   await BOOKS.upsert(tx, [[name, 0, views, 1]])
   const {
     rows: [row],
-  } = await tx.query('SELECT open_day, views, changes FROM activity_books WHERE name = ?', [name])
+  } = await tx.query(
+    'SELECT open_day, views, changes, (SELECT keeps FROM wide_cache_names AS n ' +
+      'WHERE n.name = b.name) AS keeps FROM activity_books AS b WHERE name = ?',
+    [name],
+  )
   if (row?.['changes'] === 1) await beginBooks(tx, name)
-  return { openDay: Number(row?.['open_day']), views: Number(row?.['views']) - views }
+  return {
+    openDay: Number(row?.['open_day']),
+    views: Number(row?.['views']) - views,
+    keep: keptBy(row?.['keeps']),
+  }
 }
 
 /**

@@ -5,7 +5,6 @@ import { type Table, table } from '../database/table.js'
 import type { CommitContext } from '../wide-cache/contexts.js'
 import { enterViews } from './books.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
-import { keptOf } from './keep.js'
 import { sliceOf, Sums } from './sums.js'
 import { HOUR_VALUES } from './dimension-values.js'
 import { hoursToCount, limitValues } from './value-limit.js'
@@ -57,7 +56,7 @@ export async function commitVisits(
   tx: Transaction,
   { now, name }: CommitContext,
 ): Promise<void> {
-  const [books, keep] = await Promise.all([enterViews(tx, name, visits.length), keptOf(tx, name)])
+  const books = await enterViews(tx, name, visits.length)
   const openFrom = books.openDay * DAY_MS
   const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
   const seconds = bySecond(visits, timeOf)
@@ -69,7 +68,12 @@ export async function commitVisits(
 
   await statements.upsert(
     SECONDS,
-    seconds.map(([second, { length }]) => [name, second, length, keep === 'sums' ? length : 0]),
+    seconds.map(([second, { length }]) => [
+      name,
+      second,
+      length,
+      books.keep === 'sums' ? length : 0,
+    ]),
   )
   const hours = byHour(seconds)
   await statements.upsert(
@@ -84,7 +88,7 @@ export async function commitVisits(
   )
   const sums = new Sums()
   const rows = rowsOf(name, seconds, timeOf, books.views, sums)
-  if (keep === 'sums') await addUp(rows)
+  if (books.keep === 'sums') await addUp(rows)
   else await statements.insert(ROWS, rows, visits.length)
   await statements.upsert(
     VISITORS,

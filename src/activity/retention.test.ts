@@ -141,7 +141,7 @@ test('a clock that is 26 hours ahead for a quarter of an hour closes no day', as
 
 test('visitors of closed days are removed one statement at a time', async () => {
   const database = sqlite(':memory:')
-  await database.migrate(['activity'])
+  await database.migrate(['wide-cache', 'activity'])
   const day = 20_000
   const now = (day + 30) * 24 * HOUR_MS
   const books = table('activity_books', ['name'], 'open_day', 'views', 'changes')

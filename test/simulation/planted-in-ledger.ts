@@ -53,10 +53,10 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     name: 'which frames are new is read before the writers are locked',
     file: 'ledger/writer-entries.ts',
     find: `  await FIGURES.upsert(tx, rows)
-  const entries = await readEntries(tx, name, writers)`,
+  return readEntries(tx, name, writers)`,
     replace: `  const early = await readEntries(tx, name, writers)
   await FIGURES.upsert(tx, rows)
-  const entries = new Map([...await readEntries(tx, name, writers), ...early])`,
+  return new Map([...await readEntries(tx, name, writers), ...early])`,
     told: /UNIQUE|committed twice|settled before|ranges are above|the ledger (has|keeps)/,
     seed: 17,
   },

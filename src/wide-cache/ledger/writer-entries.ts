@@ -52,7 +52,7 @@ const OUTCOMES = table(
 
 /**
  * Locks the rows of the writers of `frames`, in the order of their ids, and enters in them the
- * figures of the frames. Then reads these rows, and after that their ranges.
+ * figures of the frames. Then reads these rows with their ranges.
  */
 export async function lockEntries(
   tx: Transaction,
@@ -68,9 +68,7 @@ export async function lockEntries(
     return [name, id, issued, dropped, floor, floorIssued, floorAt] as const
   })
   await FIGURES.upsert(tx, rows)
-  const entries = await readEntries(tx, name, writers)
-  await loadRanges(tx, name, entries)
-  return entries
+  return readEntries(tx, name, writers)
 }
 
 function newestSums(frames: readonly Frame[]): Map<string, HeaderSums> {
@@ -98,54 +96,34 @@ async function readEntries(
   tx: Transaction,
   name: string,
   writers: readonly string[],
-): Promise<Map<string, WriterEntry>> {
-  const rows = await ofWriters(tx, name, writers, {
-    table: 'wide_cache_writers',
-    columns:
-      'writer, prefix, committed, quarantined, dropped, lost, floor, floor_issued, ' +
-      'aging_floor, aging_issued, aging_since, gone, gone_at, (SELECT safe_at ' +
-      'FROM wide_cache_names AS n WHERE n.name = wide_cache_writers.name) AS safe_at',
-    order: 'writer',
-  })
-  return new Map(rows.map((row) => [hex(row), new WriterEntry(hex(row), row)]))
-}
-
-async function loadRanges(tx: Transaction, name: string, entries: WriterEntries): Promise<void> {
-  const rows = await ofWriters(tx, name, [...entries.keys()], {
-    table: 'wide_cache_ranges',
-    columns: 'writer, first_sequence, last_sequence, issued, row_count',
-    order: 'writer, first_sequence',
-  })
-  for (const row of rows) {
-    entries.get(hex(row))!.load({
-      first: Number(row['first_sequence']),
-      last: Number(row['last_sequence']),
-      issued: Number(row['issued']),
-      rows: Number(row['row_count']),
-    })
-  }
-}
-
-/**
- * Reads the rows of one of the ledger's tables that belong to `writers`, in the order of its key.
- */
-async function ofWriters(
-  tx: Transaction,
-  name: string,
-  writers: readonly string[],
-  { table, columns, order }: Readonly<Record<'table' | 'columns' | 'order', string>>,
-): Promise<SqlRow[]> {
-  const found: SqlRow[] = []
+): Promise<WriterEntries> {
+  const entries = new Map<string, WriterEntry>()
   for (const list of listsOf(writers, tx)) {
-    const ids = list.map((writer) => Buffer.from(writer, 'hex'))
     const { rows } = await tx.query(
-      `SELECT ${columns} FROM ${table} ` +
-        `WHERE name = ? AND writer IN (${placeholders(ids.length)}) ORDER BY ${order}`,
-      [name, ...ids],
+      'SELECT w.writer, prefix, committed, quarantined, dropped, lost, floor, floor_issued, ' +
+        'aging_floor, aging_issued, aging_since, gone, gone_at, (SELECT safe_at ' +
+        'FROM wide_cache_names AS n WHERE n.name = w.name) AS safe_at, ' +
+        'first_sequence, last_sequence, r.issued AS range_issued, row_count ' +
+        'FROM wide_cache_writers AS w ' +
+        'LEFT JOIN wide_cache_ranges AS r ON r.name = w.name AND r.writer = w.writer ' +
+        `WHERE w.name = ? AND w.writer IN (${placeholders(list.length)}) ` +
+        'ORDER BY w.writer, first_sequence',
+      [name, ...list.map((writer) => Buffer.from(writer, 'hex'))],
     )
-    for (const row of rows) found.push(row)
+    for (const row of rows) {
+      const writer = hex(row)
+      const entry = entries.get(writer) ?? new WriterEntry(writer, row)
+      entries.set(writer, entry)
+      if (row['first_sequence'] === null) continue
+      entry.load({
+        first: Number(row['first_sequence']),
+        last: Number(row['last_sequence']),
+        issued: Number(row['range_issued']),
+        rows: Number(row['row_count']),
+      })
+    }
   }
-  return found
+  return entries
 }
 
 function hex(row: SqlRow): string {
