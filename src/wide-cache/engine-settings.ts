@@ -17,7 +17,10 @@ export interface EngineSettings<Row> extends GridSettings, OwnName {
   readonly maxCommitRows: number
   readonly readTtlSeconds: number
   readonly removeOld: RemoveOld | undefined
-  /** Called by the process that collects: after drains that have committed rows, each minute. */
+  /**
+   * Called by the process that collects: after drains that have
+   * committed rows, every 10 s at most, and each minute.
+   */
   readonly afterDrain: ((database: Database) => Promise<void>) | undefined
   /**
    * Called by the process that collects, with the database's clock, after a run, every 10 s at

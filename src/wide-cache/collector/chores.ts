@@ -12,8 +12,8 @@ const RETENTION_EVERY_MS = 60_000
 /** Time of the safe clock after which old entries are looked for again: all are 30 days old. */
 const ENTRIES_EVERY_MS = 600_000
 
-/** Least time between two calls of `afterRun`. */
-const AFTER_RUN_EVERY_MS = 10_000
+/** Least time between two calls of `afterRun`, and of `afterDrain`. */
+const AFTER_EVERY_MS = 10_000
 
 interface ChoresSettings {
   readonly name: string
@@ -42,6 +42,7 @@ export class Chores {
   /** Time of the safe clock when all old entries were removed. */
   #entriesAt = -Infinity
   #afterRunAt = 0
+  #afterDrainAt = 0
 
   constructor(parts: ChoresParts) {
     this.#parts = parts
@@ -50,10 +51,13 @@ export class Chores {
 
   /** Whether anything is due after a drain that has committed `rows`. */
   isDue(rows: number): boolean {
+    const { afterDrain, afterRun } = this.#parts.settings
     const elapsed = this.#parts.clock.elapsed()
-    const { afterDrain } = this.#parts.settings
-    const isDrained = afterDrain !== undefined && rows > 0
-    return isDrained || elapsed >= this.#retentionAt || this.#mayRecount(elapsed)
+    return (
+      elapsed >= this.#retentionAt ||
+      (afterRun !== undefined && elapsed >= this.#afterRunAt) ||
+      (afterDrain !== undefined && rows > 0 && elapsed >= this.#afterDrainAt)
+    )
   }
 
   /**
@@ -67,16 +71,15 @@ export class Chores {
     const began = clock.elapsed()
     const isMinute = began >= this.#retentionAt
     if (isMinute) await this.#removeOld()
-    if (afterRun && this.#mayRecount(began)) {
-      this.#afterRunAt = began + AFTER_RUN_EVERY_MS
+    if (afterRun && began >= this.#afterRunAt) {
+      this.#afterRunAt = began + AFTER_EVERY_MS
       await afterRun(database, now)
     }
     // Writers commit directly, too.
-    if (rows > 0 || isMinute) await afterDrain?.(database)
-  }
-
-  #mayRecount(elapsed: number): boolean {
-    return this.#parts.settings.afterRun !== undefined && elapsed >= this.#afterRunAt
+    if (afterDrain && (isMinute || (rows > 0 && began >= this.#afterDrainAt))) {
+      this.#afterDrainAt = began + AFTER_EVERY_MS
+      await afterDrain(database)
+    }
   }
 
   async #removeOld(): Promise<void> {
