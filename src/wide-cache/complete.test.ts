@@ -23,12 +23,12 @@ function grid(drainedAgo: number, more: Partial<UsedGrid> = {}): UsedGrid {
   }
 }
 
-/** How many seconds ago all is in SQL, and whether that is stale, or brought by the writers. */
+/** How many seconds ago all is in SQL, whether that is stale, and whether no collector comes. */
 function read(grids: readonly UsedGrid[], more: Partial<UsedGrids> = {}) {
   const directMs = 75 * SECOND
   const used = { grids, missingSince: undefined, directMs, directTo: NOW - directMs, ...more }
-  const { asOf, overdueMs, byWriters } = completeUpTo(used, NOW, NOW + ANSWERED_MS)
-  return [(NOW - asOf) / SECOND, overdueMs > 0, byWriters]
+  const { asOf, overdueMs, collects } = completeUpTo(used, NOW, NOW + ANSWERED_MS)
+  return [(NOW - asOf) / SECOND, overdueMs > 0, !collects]
 }
 
 test('figures end with the grid that is drained least far', () => {
@@ -63,14 +63,14 @@ test('without collectors they end where living writers have committed all', () =
 
 test('where it is not proven that SQL takes writes, only what collectors brought is there', () => {
   const unproven = { directTo: 0 }
-  assert.deepEqual(read([grid(3_600)], unproven), [3_600, true, false])
+  assert.deepEqual(read([grid(3_600)], unproven), [3_600, true, true])
   assert.deepEqual(read([grid(6), grid(3_600)], unproven), [3_600, true, false])
   const missingSince = NOW - 3_600_000
   assert.deepEqual(read([grid(6)], { missingSince, ...unproven }), [3_600, true, false])
   const provenBefore = { directTo: NOW - 300 * SECOND }
   assert.deepEqual(read([grid(3_600)], provenBefore), [300, true, true])
   const proofAhead = { directTo: NOW + ANSWERED_MS + 1 }
-  assert.deepEqual(read([grid(3_600)], proofAhead), [3_600, true, false], 'the clock was ahead')
+  assert.deepEqual(read([grid(3_600)], proofAhead), [3_600, true, true], 'the clock was ahead')
 })
 
 test('without any grid nothing is known to be there', () => {

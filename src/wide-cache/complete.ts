@@ -9,8 +9,8 @@ export interface Complete {
   readonly asOf: number
   /** Time by which it is longer ago than it should be; negative: it is not. */
   readonly overdueMs: number
-  /** Whether writers bring all rows, because no collector has come for long. */
-  readonly byWriters: boolean
+  /** Whether a collector has come within the time after which writers commit directly. */
+  readonly collects: boolean
 }
 
 /**
@@ -19,21 +19,21 @@ export interface Complete {
  * later frames have come. `told`: what was returned before.
  */
 export function completeUpTo(
-  { grids, missingSince, directTo }: UsedGrids,
+  { grids, missingSince, directMs, directTo }: UsedGrids,
   now: number,
   answered: number,
   told = 0,
 ): Complete {
   const upTo = (moment: number): number => (moment <= answered ? moment : 0)
   // Nobody has entered the name, or somebody has deleted it.
-  if (grids.length === 0) return { asOf: 0, overdueMs: now, byWriters: false }
+  if (grids.length === 0) return { asOf: 0, overdueMs: now, collects: true }
   // What no collector has brought by then, its writer has: so the figures go on without
   // collectors, only later.
   const direct = upTo(directTo)
   const finest = Math.min(...grids.map(({ layers }) => layers.seconds))
   let asOf = missingSince === undefined ? now : Math.max(missingSince, direct)
   let due = now
-  let byWriters = true
+  let collects = false
   for (const grid of grids) {
     const { layers, watermark, completeTo, leaptFrom = Infinity } = grid
     const { periodSeconds, drainAfterLayers } = grid
@@ -41,13 +41,13 @@ export function completeUpTo(
     // If the clock was ahead, it has collectors, and what they wrote says nothing new.
     const drained = end <= answered ? end : upTo(told)
     const brought = Math.max(drained, upTo(completeTo))
-    byWriters &&= brought < direct && end <= answered
+    collects ||= brought >= now - directMs || end > answered
     asOf = Math.min(asOf, Math.max(Math.min(brought, leaptFrom), direct))
     const layerSeconds = brought > drained ? finest : layers.seconds
     const dueSeconds = (drainAfterLayers + 1) * layerSeconds + behindSeconds(periodSeconds)
     due = Math.min(due, now - dueSeconds * 1000)
   }
-  return { asOf, overdueMs: due - asOf, byWriters }
+  return { asOf, overdueMs: due - asOf, collects }
 }
 
 /** Returns the seconds that a collector which comes every `periodSeconds` may be behind. */

@@ -6,7 +6,6 @@ import type { ClockWatch } from './clock-watch.js'
 import { completeUpTo } from './complete.js'
 import type { ReadContext } from './contexts.js'
 import { readUsedGrids } from './used-grids.js'
-import type { WriteProof } from './write-proof.js'
 
 interface CompletenessSettings {
   readonly name: string
@@ -23,7 +22,6 @@ interface CompletenessParts {
   /** Its migration also enters the name. */
   readonly database: Pick<Database, 'migrate'>
   readonly watch: ClockWatch
-  readonly writeProof: Pick<WriteProof, 'keep'>
 }
 
 /** Tells up to which moment all rows of a name are in SQL. */
@@ -40,7 +38,7 @@ export class Completeness {
 
   /** Returns that moment, whether it is longer ago than it should be, and when it will be. */
   async read(): Promise<Omit<ReadContext, 'name'> & { readonly readAt: number }> {
-    const { settings, reading, database, watch, writeProof } = this.#parts
+    const { settings, reading, database, watch } = this.#parts
     const now = await watch.now(reading)
     let used = await readUsedGrids(reading, settings.name, now)
     if (used.grids.length === 0) {
@@ -49,10 +47,9 @@ export class Completeness {
       used = await readUsedGrids(reading, settings.name, now)
     }
     const answered = watch.estimate ?? now
-    const { asOf, overdueMs, byWriters } = completeUpTo(used, now, answered, this.#told)
+    const { asOf, overdueMs, collects } = completeUpTo(used, now, answered, this.#told)
     this.#told = asOf
-    if (overdueMs > 0) writeProof.keep()
-    if (byWriters) this.#warnOfNoCollector(used.directMs)
+    if (!collects) this.#warnOfNoCollector(used.directMs)
     const staleAt = now - overdueMs + settings.readTtlSeconds * 1000 + MEMO_MS
     return { asOf, stale: overdueMs > 0, staleAt, readAt: now }
   }

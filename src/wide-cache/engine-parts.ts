@@ -17,7 +17,6 @@ import { checkKind } from './ledger/name-settings.js'
 import { GridRecord } from './ledger/grid-record.js'
 import { Ledger } from './ledger/ledger.js'
 import { PublishedWatermark } from './published-watermark.js'
-import { WriteProof } from './write-proof.js'
 import type { CloseReport } from './writer/closing.js'
 
 /**
@@ -48,7 +47,6 @@ export interface EngineParts<Row> {
   /** Compares the cache with that of the collectors, and with the database. */
   readonly compare: () => Promise<void>
   readonly published: PublishedWatermark
-  readonly writeProof: WriteProof
   readonly ledger: Ledger<Row>
   /** Starting value of the checksums of frames of its kind. */
   readonly stamp: number
@@ -132,7 +130,6 @@ export function engineParts<Row>(
       drainAfterLayers,
       periodSeconds,
     }),
-    writeProof: new WriteProof({ settings, clock, database, watch }),
     ledger: new Ledger<Row>({
       measures: all,
       database,

@@ -93,7 +93,9 @@ test('no frame of a measure is placed before SQL knows its name', async () => {
   assert.equal((await other.recorder.drain({ all: true })).frames, 0)
   await database.query("DELETE FROM wide_cache_names WHERE name = 'site.seen'")
   await one.recorder.flush()
-  assert.equal((await other.recorder.drain({ all: true })).committed, 1)
+  await other.recorder.drain({ all: true })
+  // On a slow machine its writer has committed it meanwhile.
+  assert.deepEqual(await all('wide_cache_writers', 'committed'), [[1]])
   for (const { recorder } of [one, other, late]) await recorder.close()
   await database.close()
 })

@@ -98,12 +98,11 @@ export class Engines<Row> {
    * of the rows.
    */
   async close(): Promise<CloseReport> {
-    const { settings, connections, clock, writeProof } = this.#parts
+    const { settings, connections, clock } = this.#parts
     const limit = timeLimit(clock, settings.closeTimeoutMs)
     this.#ended = true
     this.#letEnd?.()
     this.#collector?.stop()
-    writeProof.stop()
     const reports = await Promise.all(this.#made.map(({ writer }) => writer.close()))
     await Promise.race([Promise.all([this.#collector?.end(), connections.idle()]), limit.over])
     await Promise.all(this.#made.map(({ writer }) => writer.end(limit.over)))

@@ -32,7 +32,7 @@ export interface UsedGrids {
   readonly missingSince: number | undefined
   /** Time within which a living writer has committed what no collector has brought to SQL. */
   readonly directMs: number
-  /** The moment before which writers are proven to have done so; see {@link WriteProof}. */
+  /** The moment before which writers are proven to have done so; see `proveWritable`. */
   readonly directTo: number
 }
 

@@ -445,15 +445,23 @@ for (const [kind, remedy] of [
     assert.deepEqual([clock.now() - first.asOf < 6_000, first.stale], [true, false], 'a new grid')
     await clock.advance(3_600_000)
     assert.deepEqual(await wide.read(), { asOf: first.asOf, stale: true }, 'nothing is proven')
-    for (let writes = 0; writes < 16; writes++) {
-      // The write is answered before the next one is due.
-      await real.query('SELECT 1')
-      await flushPromises()
-      await clock.advance(5_000)
+    const writing = async (seconds: number) => {
+      for (let passed = 0; passed < seconds; passed++) {
+        wide.append('a row')
+        await clock.advance(1_000)
+        // Each commit is answered before the next one is due.
+        for (let statements = 0; statements < 20; statements++) {
+          await real.query('SELECT 1')
+          await flushPromises()
+        }
+      }
     }
-    // Then all living writers have committed what is older than confirmSeconds and a little.
+    await writing(60 + 60)
+    assert.deepEqual(await wide.read(), { asOf: first.asOf, stale: true }, 'nor soon')
+    await writing(25)
+    // Living writers have committed what is older than confirmSeconds and a little.
     const { asOf, stale } = await wide.read()
-    assert.deepEqual([Math.floor((clock.now() - asOf) / 5_000), stale], [75 / 5, true])
+    assert.deepEqual([Math.floor((clock.now() - asOf) / 10_000), stale], [7, true])
     assert.equal(
       log
         .matching(/no collector has committed rows of "uncollected" for 75 s/)

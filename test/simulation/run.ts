@@ -395,9 +395,11 @@ export class Run {
   async #takeNoWrites(): Promise<void> {
     const { world, scenario } = this
     const { random } = world
-    const { noWritesMs } = scenario
+    const { noWritesMs, locksRows } = scenario
     for (const { database } of this.sites) {
-      if (random.chance(0.5)) database.readOnlyUntil = world.now + noWritesMs
+      const until = world.now + noWritesMs
+      if (locksRows) database.rowsLockedUntil = until
+      else if (random.chance(0.5)) database.readOnlyUntil = until
       else database.goAway(noWritesMs)
     }
     const later = (ms: number, run: (actor: Actor) => void) => this.#later(0, ms, run)

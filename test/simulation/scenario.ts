@@ -75,6 +75,8 @@ export interface Scenario {
   readonly holdUps: number
   /** Once nothing else goes wrong, the database takes no writes for so long, 0: it takes them. */
   readonly noWritesMs: number
+  /** Then only the table of the caller's rows is locked, and all other statements are answered. */
+  readonly locksRows: boolean
   /** Once nothing else goes wrong, the cache loses what its cells hold, or goes back. */
   readonly losesCells: boolean
   /** Number of times that cache servers go back to an earlier state before that. */
@@ -203,15 +205,24 @@ export function scenarioOf(random: Random, seed: number): Scenario {
   const takesNoWrites = added.chance(0.1)
   const losesCells = added.fork().chance(0.2)
   const goesBack = added.fork().pick([0, 0, 0, 1, 3])
-  if (!takesNoWrites) return { ...drawn, holdUps, noWritesMs: 0, losesCells, goesBack }
+  const locksRows = added.fork().chance(0.3)
+  if (!takesNoWrites) {
+    return { ...drawn, holdUps, noWritesMs: 0, locksRows, losesCells, goesBack }
+  }
   const { confirmSeconds, cellTtlSeconds } = drawn
+  const noWritesSeconds = confirmSeconds + added.pick([5, 40, 90])
   return {
     ...drawn,
     holdUps,
     losesCells,
     goesBack,
-    noWritesMs: (confirmSeconds + added.pick([5, 40, 90])) * 1000,
-    // So that a writer commits what its cell holds before that ends.
-    cellTtlSeconds: Math.max(cellTtlSeconds, confirmSeconds + CONFIRM_MARGIN_SECONDS),
+    locksRows,
+    noWritesMs: noWritesSeconds * 1000,
+    // So that a writer commits what its cell holds before that ends, and a collector what was
+    // locked: a lock that lasts longer than cells live is not survived.
+    cellTtlSeconds: Math.max(
+      cellTtlSeconds,
+      (locksRows ? noWritesSeconds : confirmSeconds) + CONFIRM_MARGIN_SECONDS,
+    ),
   }
 }

@@ -35,6 +35,8 @@ const GRIDS = 'grids'
 export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransaction> {
   /** The name has been entered while the clock was ahead: its safe clock starts there. */
   enteredAhead = false
+  /** Until then the table of the caller's rows is locked: all other statements are answered. */
+  rowsLockedUntil = 0
   readonly #truth: Truth
 
   constructor(world: World, scenario: Scenario, truth: Truth) {
@@ -62,6 +64,7 @@ export class WatchedDatabaseServer extends SimulatedDatabaseServer<WatchedTransa
     values: readonly SqlValue[],
   ): QueryResult {
     if (sql === INSERT_ROWS) {
+      if (this.world.now < this.rowsLockedUntil) throw new Refusal('ER_LOCK_WAIT_TIMEOUT', 'lock')
       const ids = values.map(Number)
       if (ids.some((id) => this.#truth.refusedBySql(id))) {
         throw new Refusal('ER_DATA_TOO_LONG', 'data')

@@ -7,9 +7,9 @@
 -- nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that a process has given counts,
 -- and the last repeat_seconds (0: the default); history_days: for how many days the values of dimensions are kept by the hour;
 -- the most counts. keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
--- Where no collector comes, whoever serves figures writes the row every 5 s. SQL has taken these writes from writable_since to
--- written_at, and by that writers have committed themselves what was recorded before direct_to. safe_at: the time by which
--- collectors close days and remove what is old; it follows the database's clock by at most four seconds a second.
+-- Each commit of a writer enters its moment: SQL has taken rows from writable_since to written_at, and by that writers have
+-- committed themselves what was recorded before direct_to. safe_at: the time by which collectors close days and remove what
+-- is old; it follows the database's clock by at most four seconds a second.
 CREATE TABLE IF NOT EXISTS wide_cache_names (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   grid_name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,

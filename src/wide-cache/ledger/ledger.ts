@@ -16,6 +16,7 @@ import {
   type WriterEntries,
   writeEntries,
 } from './writer-entries.js'
+import { proveWritable } from './write-proof.js'
 
 /** Outcome of one transaction for its frames. */
 export interface Settled {
@@ -38,6 +39,8 @@ export interface CommitOptions {
    * {@link frameKey}: they are no duplicates.
    */
   readonly settledHere?: ReadonlySet<string> | undefined
+  /** A writer commits its own frames, which proves that SQL takes rows. */
+  readonly isDirect?: boolean | undefined
 }
 
 /** Where and when rows are stored. */
@@ -172,7 +175,7 @@ export class Ledger<Row> {
   async #settle(
     outcome: Outcome,
     frames: readonly Frame[],
-    { raise, settledHere }: CommitOptions,
+    { raise, settledHere, isDirect }: CommitOptions,
     store: (tx: Transaction, fresh: readonly Frame[], at: Place) => Promise<void>,
   ): Promise<Settled> {
     if (this.#stopped) throw this.#stopped
@@ -192,10 +195,14 @@ export class Ledger<Row> {
         }
         // The transaction may have waited for locks since `now`.
         if (raise) await this.#record.raise(tx, raise, await this.#watch.recent(tx))
-        return settledOf(
+        const settled = settledOf(
           settling.map(({ entries }) => entries),
           outcome,
         )
+        if (isDirect && settled.committed > 0) {
+          await proveWritable(tx, this.name, await this.#watch.recent(tx))
+        }
+        return settled
       })
     } catch (error) {
       if (error instanceof DatabaseError && error.code === 'DATABASE_TRANSACTION_LOST') {

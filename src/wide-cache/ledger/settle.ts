@@ -21,14 +21,14 @@ export async function settle(
   ledger: FrameLedger,
   frames: readonly Frame[],
   logger: BurstLogger,
-  { raise, settledHere }: CommitOptions = {},
+  { raise, ...options }: CommitOptions = {},
 ): Promise<Settled> {
   try {
-    return await ledger.commit(frames, { raise, settledHere })
+    return await ledger.commit(frames, { raise, ...options })
   } catch (error) {
     if (!isAboutRows(error)) throw error
   }
-  const settled = await isolate(ledger, frames, logger, { settledHere })
+  const settled = await isolate(ledger, frames, logger, options)
   if (raise) await ledger.commit([], { raise })
   return settled
 }

@@ -161,7 +161,9 @@ export class DirectCommit {
     )) {
       // Since a frame was numbered, older ones may have been confirmed.
       const now = batch.map((frame) => ({ ...frame, ...this.#outbox.floorFor(frame) }))
-      const { prefixes } = await settle(this.#parts.ledger, now, this.#parts.logger)
+      const { prefixes } = await settle(this.#parts.ledger, now, this.#parts.logger, {
+        isDirect: true,
+      })
       this.#commits++
       for (const { rowCount } of batch) this.#rows += rowCount
       for (const frame of batch) {
