@@ -109,12 +109,15 @@ const CHECK_CONNECT = 'await client.connect(), and check the server'
 export class RedisRefusal extends CacheError {
   /** Whether the server has no memory left. */
   readonly outOfMemory: boolean
+  /** Whether the user may not send this command, or not for this key. */
+  readonly isForbidden: boolean
 
   constructor(server: string, reply: string) {
     const remedy = remedyOf(reply)
     const what = `refused the request (${shown(reply)})${remedy === undefined ? '' : `: ${remedy}`}`
     super('CACHE_REFUSED', `wide-cache: Redis ${server} ${what}`, { server })
     this.outOfMemory = begins(reply, 'OOM')
+    this.isForbidden = begins(reply, 'NOPERM')
   }
 }
 

@@ -66,6 +66,12 @@ test('a real server is asked; one that is away, or refuses the password, is an e
     assert.equal(refused!.severity, 'error')
     assert.match(refused!.cause, /WRONGPASS/)
     assert.doesNotMatch(JSON.stringify(refused), /secret/)
+    await server.tell('ACL SETUSER shop on >word ~* +@all -info')
+    const [unknown] = await checkRedis(
+      redisAddress('cache', server.url.replace('//', '//shop:word@')),
+    )
+    assert.equal(unknown!.severity, 'warning', 'it works')
+    assert.match(unknown!.remedy!, /\+info/)
   } finally {
     await server.stop()
   }

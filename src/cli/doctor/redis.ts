@@ -1,6 +1,7 @@
 /** Checks of a Redis or Valkey server, by its INFO. */
 import type { RedisAddress } from '../../cache/redis/address.js'
 import { type RedisInfo, redisInfo } from '../../cache/redis/info.js'
+import { RedisRefusal } from '../../cache/redis/link.js'
 import { messageOf } from '../../support/errors.js'
 import { type Finding, findingsOf } from './finding.js'
 import { sizeText } from './size-text.js'
@@ -21,6 +22,15 @@ export async function checkRedis(address: RedisAddress): Promise<Finding[]> {
   try {
     return redisFindings(await redisInfo(address, TIMEOUT_MS), address.name)
   } catch (error) {
+    if (error instanceof RedisRefusal && error.isForbidden) {
+      return [
+        findingsOf('cache').warning(
+          `the user of Redis ${address.name} may not run INFO, so nothing is known of its version, ` +
+            'memory and replication',
+          'grant the user +info and +config|get (ACL SETUSER), or look at them yourself',
+        ),
+      ]
+    }
     return [
       findingsOf('cache').error(
         messageOf(error).replace(/^wide-cache: /, ''),
