@@ -60,6 +60,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
       } as never,
       record: {
         grid: undefined,
+        isFree: () => world.isLeaseFree,
         async lease() {
           done.push('asks for the lease')
           return world.isLeaseFree
@@ -129,6 +130,20 @@ test('a run far from the next that fails gives the lease back, and recounts noth
   await clock.advance(1_000)
   assert.deepEqual(done, ['asks for the lease', 'drains', 'gives it back'])
   assert.match(log.lines.join(), /collecting "test" failed and will be retried: away/)
+  await collector.end()
+})
+
+test('where another process has the lease, a failed run is not said to go on', async () => {
+  const { clock, world, log, collector } = bench(EACH_SECOND)
+  world.draining = Promise.reject(new Error('away'))
+  world.draining.catch(() => undefined)
+  await clock.advance(1_500)
+  world.isLeaseFree = false
+  await clock.advance(40_000)
+  assert.deepEqual(log.lines, [
+    'wide-cache: collecting "test" failed and will be retried: away',
+    'wide-cache: another process collects "test" now',
+  ])
   await collector.end()
 })
 

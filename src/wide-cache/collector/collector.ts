@@ -138,12 +138,15 @@ export class Collector {
   }
 
   async #run(): Promise<void> {
-    const { watch, database, environment, turns, compare } = this.#parts
+    const { watch, database, environment, turns, compare, logger, settings } = this.#parts
     const lease = this.#lease
     const steady = lease.isOurs
     if (!(await lease.take())) {
       turns.standBy()
-      this.#ended(false)
+      turns.ended(false)
+      if (lease.isOthers) {
+        logger.recovered('collect', `wide-cache: another process collects "${settings.name}" now`)
+      }
       if (!lease.isKept) return compare()
       // From here on the processes look at different moments.
       const untilLook = lease.isOthers ? LOOK_MS : environment.random() * LOOK_MS

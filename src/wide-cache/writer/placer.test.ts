@@ -319,4 +319,6 @@ test('before SQL has told the grid a frame waits for it, until its deadline', as
   const late = never.place()
   await never.clock.advance(5_000)
   assert.deepEqual([late.placed, never.calls], [false, []])
+  never.enter()
+  assert.equal(never.placer.why, 'the database had not been reached before', 'when it was tried')
 })

@@ -44,6 +44,8 @@ const ASK_AGAIN_MS = 100
 const PATIENCE_MS = 1_500
 const LAST_PATIENCE_MS = 100
 
+const NOT_REACHED = 'the database had not been reached before'
+
 interface PlacerParts {
   readonly settings: Pick<GridSettings, 'drainAfterLayers' | 'cellTtlSeconds'>
   readonly environment: Environment
@@ -96,7 +98,7 @@ export class Placer {
   get why(): string {
     const { sameCache, record } = this.#parts
     if (sameCache.apart) return 'the collectors use another cache'
-    return record.grid ? this.#why : 'the database had not been reached before'
+    return record.grid ? this.#why : NOT_REACHED
   }
 
   /**
@@ -112,6 +114,7 @@ export class Placer {
     const { clock } = environment
     if (!record.grid) {
       await within(Math.max(0, deadline - clock.elapsed()), database.migrate(), clock)
+      if (!record.grid) this.#why = NOT_REACHED
     } else if (this.#isIdle && !this.#asksNoMore) {
       this.#asking ??= this.#ask()
       await this.#asking
