@@ -18,9 +18,9 @@ export interface CloseReport {
   committed: number
   /** Rows that SQL refused, kept in wide_cache_quarantine. */
   quarantined: number
-  /** Rows that SQL did not take in time. The cache took them during `close()`. */
+  /** Rows that SQL did not take in time. They wait in the cache for a collector. */
   inCache: number
-  /** Rows that neither took during `close()`. */
+  /** Rows that neither has taken. */
   lost: number
 }
 
@@ -54,13 +54,16 @@ interface ClosingParts {
 
 /**
  * Closes a writer: commits all frames that it holds, and its final sums, within
- * `closeTimeoutMs`. Places in the cache the frames that SQL does not take.
+ * `closeTimeoutMs`, and within twice that time while SQL takes frames that would be lost. Places in
+ * the cache the frames that SQL does not take.
  */
 export class Closing {
   readonly #parts: ClosingParts
   readonly #held: readonly HeldFrame[]
   /** Frames that the cache has taken since then. What it took before may be gone. */
   readonly #inCache = new Set<HeldFrame>()
+  /** Frames that it has not taken again: what it took before is gone, as far as is known. */
+  readonly #refused = new Set<HeldFrame>()
   /** Until frames are placed again. */
   #pause: TimeLimit | undefined
   /** The sequence numbers of frames that were quarantined. */
@@ -73,17 +76,23 @@ export class Closing {
   }
 
   async run(): Promise<CloseReport> {
-    const { environment, settings } = this.#parts
+    const { environment, settings, direct } = this.#parts
     const { clock } = environment
     const { closeTimeoutMs } = settings
     const deadline = clock.elapsed() + closeTimeoutMs
     const limit = timeLimit(clock, closeTimeoutMs)
+    const last = timeLimit(clock, 2 * closeTimeoutMs)
+    const { commits } = direct
+    const over = limit.over.then(async () => {
+      if (direct.commits > commits && this.#report().lost > 0) await last.over
+      return true
+    })
     void this.#placeAll(deadline)
-    while (clock.elapsed() < deadline) {
-      if (await Promise.race([this.#commitAll(), limit.over])) break
+    while (!(await Promise.race([this.#commitAll(), over])) && clock.elapsed() < deadline) {
       await sleep(clock, RETRY_MS)
     }
     limit.cancel()
+    last.cancel()
     this.#pause?.cancel()
     return this.#report()
   }
@@ -105,7 +114,8 @@ export class Closing {
         await Promise.all(
           missing.slice(at, at + PLACED_AT_ONCE).map(async (frame) => {
             if (isRepeat) await frame.placing
-            if (await place(frame)) this.#inCache.add(frame)
+            const set = (await place(frame)) ? this.#inCache : this.#refused
+            set.add(frame)
           }),
         )
       }
@@ -120,7 +130,9 @@ export class Closing {
     const { ledger, logger, settings, outbox, numbering, direct, upkeep } = this.#parts
     try {
       if (outbox.size > 0) await upkeep.confirm()
-      await direct.commit([...outbox.frames()])
+      // Those in no cell first: they are in this process alone.
+      const isPlaced = ({ layer }: HeldFrame): number => (layer === undefined ? 0 : 1)
+      await direct.commit([...outbox.frames()].sort((one, two) => isPlaced(one) - isPlaced(two)))
       if (this.#held.length > 0) {
         for (const sequence of await ledger.quarantinedOf(settings.name, numbering.idHex)) {
           this.#quarantined.add(sequence)
@@ -149,7 +161,9 @@ export class Closing {
     if (!outbox.has(frame)) {
       return this.#quarantined.has(frame.sequence) ? 'quarantined' : 'committed'
     }
+    const isInCache =
+      this.#inCache.has(frame) || (frame.layer !== undefined && !this.#refused.has(frame))
     // A private cache ends with this process.
-    return this.#inCache.has(frame) && cache.scope !== 'private' ? 'inCache' : 'lost'
+    return isInCache && cache.scope !== 'private' ? 'inCache' : 'lost'
   }
 }

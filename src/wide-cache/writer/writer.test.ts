@@ -19,6 +19,7 @@ function bench(
   options: {
     closeTimeoutMs?: number
     confirmSeconds?: number
+    maxCommitRows?: number
     maxOutboxBytes?: number
     scope?: Cache['scope']
   } = {},
@@ -32,6 +33,8 @@ function bench(
     /** The answer of a cache that is silent. */
     silence: new Promise<boolean>(() => undefined),
     database: true,
+    /** Milliseconds that a commit takes. */
+    commitMs: 0,
     /** SQL answers once it resolves. */
     answering: Promise.resolve(),
     prefix: -1,
@@ -63,8 +66,10 @@ function bench(
     if (world.cache === 'up') placed.push(bytes.length)
     return Promise.resolve(world.cache === 'up')
   }
-  const commit = (frames: readonly Frame[]): Promise<Settled> => {
+  const commit = async (frames: readonly Frame[]): Promise<Settled> => {
     tried.push(clock.elapsed())
+    if (world.commitMs > 0)
+      await new Promise<void>((resolve) => void clock.after(world.commitMs, resolve))
     return sql(() => {
       committed.push(...frames.map(({ writer, sequence }) => ({ writer, sequence })))
       return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map<string, number>() }
@@ -134,7 +139,7 @@ function bench(
       maxFrameBytes: 207,
       maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
       closeTimeoutMs: options.closeTimeoutMs ?? 3_000,
-      maxCommitRows: 1_000,
+      maxCommitRows: options.maxCommitRows ?? 1_000,
     },
   })
   return {
@@ -630,7 +635,7 @@ test('close() leaves rows in a shared cache if SQL fails, and reports the rest l
     assert.deepEqual(await close(), expected)
     assert.equal(
       log.lines.some((line) =>
-        /closed with 1 row that neither a shared cache nor the database took during/.test(line),
+        /closed with 1 row that neither a shared cache nor the database has taken/.test(line),
       ),
       expected.lost === 1,
     )
@@ -678,6 +683,46 @@ test('close() without SQL and cache reports as lost what the cache had taken bef
   await visit()
   world.cache = 'down'
   assert.deepEqual(await close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
+})
+
+test('close() counts as in the cache what it had no time to place again', async () => {
+  const { visit, close, world } = bench()
+  await visit()
+  Object.assign(world, { database: false, cache: 'silent' })
+  assert.deepEqual(await close(), { committed: 0, quarantined: 0, inCache: 1, lost: 0 })
+})
+
+test('close() commits first what is in no cell', async () => {
+  const { visit, close, world, committed } = bench()
+  for (let frames = 0; frames < 3; frames++) await visit()
+  world.cache = 'down'
+  for (let frames = 0; frames < 2; frames++) await visit()
+  await close()
+  assert.deepEqual(
+    committed.map(({ sequence }) => sequence),
+    [3, 4, 0, 1, 2],
+  )
+})
+
+test('close() goes on for twice its time while SQL takes frames that would be lost', async () => {
+  for (const [scope, database, wanted] of [
+    ['private', true, { committed: 57, quarantined: 0, inCache: 0, lost: 23 }],
+    ['private', false, { committed: 0, quarantined: 0, inCache: 0, lost: 80 }],
+    ['shared', true, { committed: 19, quarantined: 0, inCache: 61, lost: 0 }],
+  ] as const) {
+    const { writer, world, clock, log } = bench({ scope, maxCommitRows: 10 })
+    // Each transaction takes a frame of 19 rows.
+    for (let row = 0; row < 80; row++) writer.append('x')
+    await writer.flush()
+    world.database = database
+    world.commitMs = 1_900
+    const began = clock.elapsed()
+    let endedAt = NaN
+    const closing = writer.close().finally(() => (endedAt = clock.elapsed() - began))
+    await clock.advance(20_000)
+    assert.deepEqual(await closing, wanted, `${scope}, ${database}`)
+    assert.equal(endedAt, wanted.lost > 0 && database ? 6_000 : 3_000, log.lines.join())
+  }
 })
 
 test('close() without SQL tries the cache until it is back', async () => {

@@ -209,7 +209,7 @@ export class Writer<Row> {
   }
 
   /**
-   * Commits all frames that it holds, and its final sums, within `closeTimeoutMs`.
+   * Commits all frames that it holds, and its final sums, within `closeTimeoutMs`, or twice that.
    * Leaves in the cache the frames that SQL did not take. Idempotent.
    */
   close(): Promise<CloseReport> {
@@ -357,9 +357,8 @@ export class Writer<Row> {
       this.#parts.logger.warn(
         'lost',
         `wide-cache: "${this.#parts.settings.name}" closed with ` +
-          `${counted(report.lost, 'row')} that neither a shared cache nor the ` +
-          'database took during close(): they are lost, unless a server stored them without an ' +
-          'answer',
+          `${counted(report.lost, 'row')} that neither a shared cache nor the database has taken: ` +
+          'they are lost, unless a server stored them without an answer',
       )
     }
     return report
