@@ -66,6 +66,8 @@ export class Closing {
   readonly #refused = new Set<HeldFrame>()
   /** Until frames are placed again. */
   #pause: TimeLimit | undefined
+  /** What is still under way then fails because connections are closed. */
+  #isOver = false
   /** The sequence numbers of frames that were quarantined. */
   readonly #quarantined = new Set<number>()
 
@@ -94,6 +96,7 @@ export class Closing {
     limit.cancel()
     last.cancel()
     this.#pause?.cancel()
+    this.#isOver = true
     return this.#report()
   }
 
@@ -141,11 +144,13 @@ export class Closing {
       await numbering.report()
       return true
     } catch (error) {
-      logger.warn(
-        'close',
-        `wide-cache: close() of "${settings.name}" has not written everything to SQL yet: ` +
-          messageOf(error),
-      )
+      if (!this.#isOver) {
+        logger.warn(
+          'close',
+          `wide-cache: close() of "${settings.name}" has not written everything to SQL yet: ` +
+            messageOf(error),
+        )
+      }
       return false
     }
   }

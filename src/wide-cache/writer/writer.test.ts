@@ -685,6 +685,17 @@ test('close() without SQL and cache reports as lost what the cache had taken bef
   assert.deepEqual(await close(), { committed: 0, quarantined: 0, inCache: 0, lost: 1 })
 })
 
+test('close() does not say of what it has not waited for that connections are closed', async () => {
+  const { writer, close, world, clock, log } = bench()
+  writer.append('x')
+  let refuse = (_: Error): void => undefined
+  world.answering = new Promise((_, reject) => (refuse = reject))
+  assert.equal((await close()).inCache, 1)
+  refuse(new DatabaseError('DATABASE_CLOSED', 'usage', 'The database has been closed by close()'))
+  await clock.advance(1_000)
+  assert.deepEqual(log.matching(/closed by close/), [])
+})
+
 test('close() counts as in the cache what it had no time to place again', async () => {
   const { visit, close, world } = bench()
   await visit()
