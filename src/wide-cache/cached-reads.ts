@@ -12,6 +12,9 @@ export class CachedReads {
   readonly #parts: CachedReadParts
   /** The least recently used first. */
   readonly #reads = new Map<string, CachedRead<unknown>>()
+  /** Start of the keys, which tells figures from those that are forgotten but still cached. */
+  #start = ''
+  #forgotten = 0
 
   constructor(parts: CachedReadParts) {
     this.#parts = parts
@@ -24,11 +27,17 @@ export class CachedReads {
   read<Figures>(key: string, query: () => Promise<Reading<Figures>>): Promise<Figures> {
     const known = this.#reads.get(key)
     if (!known) this.#makeRoom()
-    const read = known ?? new CachedRead({ ...this.#parts, key, query })
+    const read = known ?? new CachedRead({ ...this.#parts, key: this.#start + key, query })
     this.#reads.delete(key)
     this.#reads.set(key, read)
     // A key stands for the figures of one question.
     return read.read() as Promise<Figures>
+  }
+
+  /** Forgets all figures, also those in the cache, as far as this process is concerned. */
+  forget(): void {
+    this.#reads.clear()
+    this.#start = `${++this.#forgotten}:`
   }
 
   #makeRoom(): void {

@@ -8,7 +8,8 @@ import { BurstLogger, SILENT } from '../support/logger.js'
 import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { Completeness } from './completeness.js'
-import { openRows } from './row-recorder.fixture.js'
+import { EngineRecorder, type Incoming } from './engine-recorder.js'
+import { openEngine, openRows } from './row-recorder.fixture.js'
 
 const NOW = 1_700_000_000_000
 
@@ -96,4 +97,100 @@ test('figures do not go back when the cache dies with what it holds', async () =
   assert(told.at(-1)! > 20, told.join(' '))
   await wide.close()
   await real.close()
+})
+
+/** Processes with a cache of their own each, on one database whose clock the test moves. */
+function alone({ isShared = false } = {}) {
+  const clock = new ManualClock(NOW)
+  const database = wrappedDatabase(sqlite(':memory:'), { now: async () => clock.now() }, () => ({
+    now: async () => clock.now(),
+  }))
+  const open = () => {
+    const cache = memory({ now: clock.now })
+    const options = {
+      name: 'alone',
+      cache: isShared ? mortal(() => cache, cache) : cache,
+      database,
+      collect: false as const,
+      logger: SILENT,
+      commit: async () => {},
+      read: async (_: unknown, { asOf }: { asOf: number }) => asOf - NOW,
+    }
+    return { cache, ...openEngine<unknown, number>(options, { ...systemEnvironment, clock }) }
+  }
+  return { clock, database, open }
+}
+
+test('with a private cache, figures have all of the past once all is drained', async () => {
+  const { clock, database, open } = alone()
+  const { wide } = open()
+  const told: number[] = []
+  for (const ms of [500, 1, 2]) {
+    wide.append('row')
+    await wide.flush()
+    await clock.advance(ms)
+    await wide.drain({ all: true })
+    told.push(await wide.read())
+  }
+  assert.deepEqual(told, [500, 501, 503])
+  await wide.close()
+  await database.close()
+})
+
+test('figures end before the oldest row that the process holds, open, placed or lost', async () => {
+  for (const held of ['open', 'lost'] as const) {
+    const { clock, database, open } = alone()
+    const { wide, cache } = open()
+    await clock.advance(100)
+    wide.append('first')
+    if (held === 'lost') await wide.flush()
+    await clock.advance(100)
+    wide.append('second')
+    // The cells of what has been flushed.
+    if (held === 'lost') cache.getMany = async () => new Map<string, Buffer>()
+    await wide.drain({ all: true })
+    assert.equal(await wide.read(), 100, held)
+    await wide.close()
+    await database.close()
+  }
+})
+
+test('figures do not go on while rows wait to be recorded', async () => {
+  class Waiting extends EngineRecorder<unknown> {}
+  const incoming = { isWaiting: true, forwarded: async () => {}, end: async () => {} }
+  const { clock, database, open } = alone()
+  const { wide, engines } = open()
+  const waiting = new Waiting(engines, incoming satisfies Incoming)
+  await waiting.migrate()
+  await clock.advance(100)
+  await waiting.drain({ all: true })
+  assert((await wide.read()) <= 0)
+  incoming.isWaiting = false
+  await waiting.drain({ all: true })
+  assert.equal(await wide.read(), 100)
+  await wide.close()
+  await database.close()
+})
+
+test('figures end where another process has drained, or others may place rows', async () => {
+  const two = alone()
+  const [one, other] = [two.open().wide, two.open().wide]
+  for (const wide of [one, other]) wide.append('row')
+  await Promise.all([one.flush(), other.flush()])
+  await two.clock.advance(100)
+  await one.drain({ all: true })
+  assert((await one.read()) <= 0)
+  await other.drain({ all: true })
+  await one.drain({ all: true })
+  assert.equal(await one.read(), 100)
+  await Promise.all([one.close(), other.close()])
+  const shared = alone({ isShared: true })
+  const { wide } = shared.open()
+  wide.append('row')
+  await wide.flush()
+  await shared.clock.advance(100)
+  await wide.drain({ all: true })
+  assert((await wide.read()) <= 0)
+  await wide.close()
+  await Promise.all([two.database.close(), shared.database.close()])
 })

@@ -67,7 +67,7 @@ export abstract class EngineRecorder<Row> implements Recorder {
   drain(options: { all?: boolean } = {}): Promise<DrainReport> {
     return this.#run(async () => {
       onlyKnown('drain', options, ['all'])
-      return this.#engines.drain(options)
+      return this.#engines.drain(options, () => this.#incoming?.isWaiting ?? false)
     })
   }
 

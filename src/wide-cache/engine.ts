@@ -94,6 +94,11 @@ export class Engine<Row> {
     })
   }
 
+  /** Lets the next callers get figures that are read anew. Only for a private cache. */
+  forgetFigures(): void {
+    this.#reads.forget()
+  }
+
   /**
    * Reads the rows in the cells of the layers from `since` on, in milliseconds since the Unix
    * epoch. They are on their way to SQL. Asks the cache only, once the grid is known from SQL.

@@ -87,9 +87,19 @@ export class Engines<Row> {
     return this.#parts.database.migrate()
   }
 
-  /** Drains, after the drains that are under way. */
-  drain(options: DrainOptions): Promise<DrainReport> {
-    return this.#parts.turns.drain(options)
+  /**
+   * Drains, after the drains that are under way. With `all`, figures of a private grid then include
+   * what this process recorded before.
+   *
+   * @param isWaiting tells whether rows are on their way to the engines
+   */
+  async drain(options: DrainOptions, isWaiting: () => boolean): Promise<DrainReport> {
+    const { turns, cache, watch, database } = this.#parts
+    if (!options.all || cache.scope === 'shared') return turns.drain(options)
+    const before = await watch.now(database)
+    const report = await turns.drain(options)
+    await this.#complete(before, isWaiting)
+    return report
   }
 
   /**
@@ -147,6 +157,19 @@ export class Engines<Row> {
     this.#made.push(engine)
     this.#parts.database.prepareAgain()
     return engine
+  }
+
+  /**
+   * Records that SQL has all rows of a private grid that were recorded before `moment`, as far as
+   * this process holds none of them: nobody else places rows there.
+   */
+  async #complete(moment: number, isWaiting: () => boolean): Promise<void> {
+    const { record, database } = this.#parts
+    await Promise.all(this.#made.map(({ writer }) => writer.confirm()))
+    if (!record.grid || isWaiting()) return
+    const held = this.#made.map(({ writer }) => writer.heldFrom)
+    await record.completeTo(database, record.grid, Math.min(moment, ...held))
+    for (const engine of this.#made) engine.forgetFigures()
   }
 
   /**

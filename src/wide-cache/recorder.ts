@@ -13,7 +13,8 @@ export interface Recorder {
   flush(): Promise<void>
   /**
    * Brings all layers that are old enough to SQL. With `all`, also brings the younger ones, so that
-   * everything flushed is in SQL afterwards. Collectors do this by themselves.
+   * everything flushed is in SQL afterwards. With a private cache (`memory:`), the next figures
+   * then include all of the seconds that are over. Collectors do this by themselves.
    */
   drain(options?: { all?: boolean }): Promise<DrainReport>
   /** Returns what became of all that was recorded. */

@@ -109,7 +109,7 @@ test('what is appended comes to SQL by flush and drain, once', async () => {
   assert.deepEqual(await taken(), ['a', 'b'])
   const second = await wide.drain({ all: true })
   assert.equal(second.committed, 0)
-  assert.deepEqual(await wide.close(), { committed: 2, quarantined: 0, inCache: 0, lost: 0 })
+  assert.deepEqual(await wide.close(), { committed: 0, quarantined: 0, inCache: 0, lost: 0 })
   assert.deepEqual(await taken(), ['a', 'b'])
 })
 

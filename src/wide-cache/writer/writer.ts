@@ -142,6 +142,13 @@ export class Writer<Row> {
     return this.#outbox.size > 0 || this.#open.rowCount > 0
   }
 
+  /** Time of the oldest row that it holds, in milliseconds since the epoch; `Infinity`: none. */
+  get heldFrom(): number {
+    let from = this.#open.rowCount > 0 ? this.#openedAt : Infinity
+    for (const { openedAt } of this.#outbox.frames()) from = Math.min(from, openedAt)
+    return from
+  }
+
   /** Figures of its work so far, under all its ids, and of what it holds. */
   get figures(): WriterFigures {
     const elapsed = this.#parts.environment.clock.elapsed()
@@ -206,6 +213,11 @@ export class Writer<Row> {
     await Promise.all(held.map((frame) => this.#place(frame)))
     const unplaced = held.filter((frame) => frame.layer === undefined && this.#outbox.has(frame))
     if (unplaced.length > 0) await this.#upkeep.commit(unplaced)
+  }
+
+  /** Learns from SQL which frames the ledger has. Never rejects. */
+  async confirm(): Promise<void> {
+    if (this.#outbox.size > 0) await this.#upkeep.confirm()
   }
 
   /**
