@@ -80,6 +80,21 @@ test('a transaction with a lost reply is done once, committed or not', async () 
   }
 })
 
+test('it tells which way the committed try went, though others went another way', async () => {
+  for (const fault of ['done', 'rolled back'] as const) {
+    const { inner, lane, said, adding, work } = await bench()
+    assert.equal(await lane.commit(work(adding(1))), false)
+    said.fault = fault
+    const committing = lane.commit(work(adding(2)))
+    setImmediate(async () => {
+      await inner.query('INSERT INTO sums (id, total) VALUES (2, 0)')
+      said.fault = 'none'
+    })
+    assert.equal(await committing, fault === 'done', fault)
+    await inner.close()
+  }
+})
+
 test('a lane of unknown outcome is replaced; a RangeError does not replace it', async () => {
   const { inner, lane, said, adding, work, lanes } = await bench()
   await lane.commit(work(adding(1)))

@@ -15,6 +15,14 @@ export interface Work {
   long(tx: Transaction): Promise<void>
 }
 
+/** A transaction that is tried until its outcome is known. */
+interface Numbered {
+  readonly id: Buffer
+  readonly sequence: number
+  /** Whether the last try that has entered the number took the long way. */
+  wentLong: boolean
+}
+
 /** The lane in use. */
 interface Current {
   readonly id: Buffer
@@ -45,16 +53,18 @@ export class Lane {
   }
 
   /**
-   * Commits `work` once. Not to be called again before it has ended.
+   * Commits `work` once. Not to be called again before it has ended. Returns whether it was done
+   * the long way, by the last call of `long`.
    *
    * @throws OutcomeUnknownError; anything else: `work` has not been committed
    */
-  async commit(work: Work): Promise<void> {
+  async commit(work: Work): Promise<boolean> {
     const lane = await this.#lane()
-    const sequence = lane.sequence + 1
+    const one = { id: lane.id, sequence: lane.sequence + 1, wentLong: false }
     try {
-      await this.#retried(() => this.#attempt(work, lane.id, sequence))
-      lane.sequence = sequence
+      await this.#retried(() => this.#attempt(work, one))
+      lane.sequence = one.sequence
+      return one.wentLong
     } catch (error) {
       // A number that may have been entered is not used again, for anything.
       if (!(error instanceof RangeError)) this.#current = undefined
@@ -63,20 +73,26 @@ export class Lane {
   }
 
   /** One try, which may follow one that was committed and not answered. */
-  async #attempt(work: Work, id: Buffer, sequence: number): Promise<void> {
+  async #attempt(work: Work, one: Numbered): Promise<void> {
+    const { id, sequence } = one
     const entry = entryOf(id, sequence)
     // Number and work by one statement, where there is such: one round trip instead of four. It
-    // matches no row if the quick way is closed, and if an earlier try was committed.
-    const both = work.quick && updateBoth(this.#database.dialect, entry, work.quick)
+    // matches no row if the quick way is closed, and if an earlier try was committed. After the
+    // long way it is not known which of the two try was committed, if this one stays unanswered.
+    const quick = one.wentLong ? undefined : work.quick
+    const both = quick && updateBoth(this.#database.dialect, entry, quick)
     if (both && (await matches(this.#database, both))) return
     await this.#database.retriedTransaction(async (tx) => {
-      if (await matches(tx, update(entry))) await this.#do(work, tx)
+      if (await matches(tx, update(entry))) one.wentLong = await this.#do(work, tx)
       else if (!(await isEntered(tx, id, sequence))) throw this.#changedByOthers()
     })
   }
 
-  async #do(work: Work, tx: Transaction): Promise<void> {
-    if (!work.quick || !(await matches(tx, update(work.quick)))) await work.long(tx)
+  /** Returns whether it took the long way. */
+  async #do(work: Work, tx: Transaction): Promise<boolean> {
+    if (work.quick && (await matches(tx, update(work.quick)))) return false
+    await work.long(tx)
+    return true
   }
 
   async #lane(): Promise<Current> {

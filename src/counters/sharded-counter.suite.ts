@@ -164,6 +164,44 @@ export function shardedCounterSuite(
     assert.equal(await counter.get({ exact: true }), 1 + 10 * 63 * 32)
   })
 
+  it('callers whose increments never fit leave the others their transactions', async (site) => {
+    const database = new FaultyDatabase(site.database())
+    const counter = new ShardedCounter({ name: 'test', database, cache: site.cache(), shards: 1 })
+    await counter.increment(MAX - 1_000)
+    const commitsOf = (): number =>
+      database.transactions + database.statements.filter(commits).length
+    const before = commitsOf()
+    const others = Array.from({ length: 64 }, async (_, i) => {
+      for (let n = 0; n < 10; n++) await counter.increment(i % 2 === 0 ? 1 : -1)
+    })
+    const hopeless = [MAX, 2_000, MAX - 1].map(async (delta) => {
+      for (let n = 0; n < 10; n++) await assert.rejects(counter.increment(delta), RangeError)
+    })
+    await Promise.all([...others, ...hopeless])
+    assert(commitsOf() - before <= 50, `${commitsOf() - before} commits for 640 increments`)
+    assert.equal(await counter.get({ exact: true }), MAX - 1_000)
+  })
+
+  it('one that a try without an answer has refused counts if it fits by the next', async (site) => {
+    const inner = site.database()
+    let tries = NaN
+    let room: Promise<unknown> | undefined
+    const database = new FaultyDatabase(inner, (sql) => {
+      if (tries === 0 ? sql !== 'transaction' : !commits(sql)) return 'none'
+      if (Number.isNaN(tries++)) return 'none'
+      room ??= inner.query('UPDATE sharded_counter_shards SET value = value - 100')
+      return tries === 1 ? 'rolled back' : tries === 2 ? 'done' : 'none'
+    })
+    const options = { name: 'test', cache: site.cache(), shards: 1 }
+    await new ShardedCounter({ ...options, database: inner }).increment(MAX - 5)
+    const counter = new ShardedCounterIn({ ...options, database }, withoutWaiting())
+    await counter.increaseShards(1)
+    tries = 0
+    await Promise.all([3, 10].map((delta) => counter.increment(delta)))
+    await room
+    assert.equal(await counter.get({ exact: true }), MAX - 92)
+  })
+
   it('law: a commit without an answer is counted once, done or not', async (site) => {
     for (const seed of [1, 2, 3]) {
       const random = randomFrom(seed)

@@ -9,7 +9,7 @@ import { given, integer, identifier, onlyKnown } from '../support/options.js'
 import { type Shared, shared } from '../support/shared.js'
 import { CachedTotal } from './cached-total.js'
 import { OutcomeUnknownError } from './outcome.js'
-import { Shards } from './shards.js'
+import { type Increment, MAX_SHARDS, Shards } from './shards.js'
 
 /** Options of a {@link ShardedCounter}. */
 export interface ShardedCounterOptions {
@@ -40,8 +40,6 @@ export interface ShardedCounterOptions {
   cacheSeconds?: number | undefined
 }
 
-/** Most shards of a counter. */
-const MAX_SHARDS = 1_000
 /** Most callers that share a transaction. */
 const MAX_BATCH = 10_000
 /** Callers join a reading under way that is no older. */
@@ -55,7 +53,7 @@ export class ShardedCounterIn {
   readonly #environment: Environment
   readonly #shards: Shards
   readonly #cached: CachedTotal
-  readonly #increments: Gather<number, void>
+  readonly #increments: Gather<Increment, void>
   readonly #name: string
   #key: string | undefined
   readonly #recentTotal: Shared<number>
@@ -71,7 +69,7 @@ export class ShardedCounterIn {
     this.#shards = new Shards(this.#database, environment, this.#name, shards)
     this.#cached = new CachedTotal(this.#cache, environment, cacheSeconds)
     this.#recentTotal = shared(environment.clock, 0, () => this.#readRecent(), JOIN_MS)
-    this.#increments = new Gather('increments', (deltas) => this.#commit(sumOf(deltas)), safeToAdd)
+    this.#increments = new Gather('increments', (items) => this.#commit(items), safeToAdd)
   }
 
   /**
@@ -82,11 +80,12 @@ export class ShardedCounterIn {
    * DatabaseError, anything else: nothing was counted.
    */
   async increment(delta = 1): Promise<void> {
-    return this.#connections.run(async () =>
-      this.#increments.add(
-        integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER),
-      ),
-    )
+    return this.#connections.run(async () => {
+      integer('delta', delta, -Number.MAX_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+      const one: Increment = { delta, refused: undefined }
+      await this.#increments.add(one)
+      if (one.refused) throw one.refused
+    })
   }
 
   /**
@@ -138,10 +137,11 @@ export class ShardedCounterIn {
     return this.#connections.close(() => this.#connections.finish())
   }
 
-  async #commit(delta: number): Promise<void> {
+  async #commit(increments: readonly Increment[]): Promise<void> {
     const seen = await this.#cached.before(this.#key)
+    let added: number
     try {
-      await this.#shards.add(delta)
+      added = await this.#shards.add(increments)
     } catch (error) {
       if (error instanceof OutcomeUnknownError && this.#key !== undefined) {
         await this.#cached.after(this.#key, seen, undefined)
@@ -149,7 +149,7 @@ export class ShardedCounterIn {
       throw error
     }
     const key = await this.#keyOf().catch(() => undefined)
-    if (key !== undefined) await this.#cached.after(key, seen, delta)
+    if (key !== undefined) await this.#cached.after(key, seen, added)
     // A total that is being read may lack this: up to now, the cache may have said the old one. It
     // is of no use to callers who come from now on.
     this.#recentTotal.forget()
@@ -201,17 +201,16 @@ export class ShardedCounter extends ShardedCounterIn {
   }
 }
 
-/** Returns how many of `deltas`, from the first, can be added exactly, at most MAX_BATCH. */
-function safeToAdd(deltas: readonly number[]): number {
+/**
+ * Returns how many of `items`, from the first, can be added exactly, whichever of them are refused;
+ * at most MAX_BATCH.
+ */
+function safeToAdd(items: readonly Increment[]): number {
   let sum = 0
-  const end = deltas.findIndex(
-    (delta, i) => i === MAX_BATCH || !Number.isSafeInteger((sum += delta)),
+  const end = items.findIndex(
+    ({ delta }, i) => i === MAX_BATCH || !Number.isSafeInteger((sum += Math.abs(delta))),
   )
-  return end === -1 ? deltas.length : end
-}
-
-function sumOf(deltas: readonly number[]): number {
-  return deltas.reduce((sum, delta) => sum + delta, 0)
+  return end === -1 ? items.length : end
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { PreparedDatabase } from '../connections/prepared-database.js'
+import { answered } from '../connections/retry.js'
 import type { SqlRow, Transaction } from '../database/database.js'
 import { forUpdate, type RowUpdate } from '../database/dialect.js'
 import { table } from '../database/table.js'
@@ -14,6 +15,18 @@ const SHARDS = table(
 )
 
 const MAX = Number.MAX_SAFE_INTEGER
+
+/** Most shards of a counter. */
+export const MAX_SHARDS = 1_000
+
+/** An increment beyond this share of a shard hardly ever takes the quick way. */
+const LARGE = Math.floor(MAX / MAX_SHARDS)
+
+/** The increment of one caller, and why it was not counted. */
+export interface Increment {
+  readonly delta: number
+  refused: RangeError | undefined
+}
 
 /** Returns the share of `shard` when `total` is spread evenly over `count` shards. */
 export function share(total: number, count: number, shard: number): number {
@@ -47,20 +60,47 @@ export class Shards {
   }
 
   /**
-   * Adds `delta` to a random shard. Not to be called again before it has ended.
+   * Adds the deltas to a random shard, and refuses those with which the total would leave
+   * ±(2^53-1). Not to be called again before it has ended. Returns the sum of those added.
    *
-   * @throws RangeError if the total would leave ±(2^53-1); OutcomeUnknownError; anything else:
-   * nothing was added
+   * @throws OutcomeUnknownError; anything else: nothing was added
    */
-  async add(delta: number): Promise<void> {
+  async add(increments: readonly Increment[]): Promise<number> {
+    await this.#refuseLarge(increments)
+    const fit = increments.filter(({ refused }) => !refused)
+    if (fit.length === 0) return 0
     const place = this.#environment.random()
     let id: Buffer | undefined
-    await this.#lane.commit({
-      quick: this.#quickAdd(delta, place),
-      long: async (tx) => void (id = await this.#addTheLongWay(tx, delta, place)),
-    })
+    try {
+      const wentLong = await this.#lane.commit({
+        quick: this.#quickAdd(sumOf(fit), place),
+        long: async (tx) => void (id = await this.#addTheLongWay(tx, fit, place)),
+      })
+      if (!wentLong) for (const one of fit) one.refused = undefined
+    } catch (error) {
+      if (error instanceof RangeError && fit.every(({ refused }) => refused)) return 0
+      throw error
+    }
     // Not before: the row of a transaction that is rolled back has an id that nobody else sees.
     this.#id ??= id
+    return sumOf(fit.filter(({ refused }) => !refused))
+  }
+
+  /** Refuses large increments that do not fit without a lock that others would wait for. */
+  async #refuseLarge(increments: readonly Increment[]): Promise<void> {
+    const large = increments.filter(({ delta }) => Math.abs(delta) > LARGE)
+    if (large.length === 0) return
+    const total = await answered(this.#environment, () => this.total())
+    for (const one of large) one.refused = this.#refusal(total, one.delta)
+  }
+
+  /** `undefined`: the delta fits. */
+  #refusal(total: number, delta: number): RangeError | undefined {
+    if (Number.isSafeInteger(total + delta)) return undefined
+    return new RangeError(
+      `wide-cache: counter "${this.#name}" is at ${total}; with ${delta} it would ` +
+        'pass ±(2^53-1). Nothing was counted',
+    )
   }
 
   /** Makes sure that there are at least `count` shards. Safe to repeat. */
@@ -108,23 +148,29 @@ export class Shards {
   }
 
   /**
-   * Returns the counter's id. `place`: where among the shards, 0 to 1.
+   * Adds what fits, in the order of the callers, and refuses the rest. Returns the counter's id.
+   * `place`: where among the shards, 0 to 1.
    *
-   * @throws RangeError if the total would leave ±(2^53-1)
+   * @throws RangeError if nothing fits
    */
-  async #addTheLongWay(tx: Transaction, delta: number, place: number): Promise<Buffer | undefined> {
+  async #addTheLongWay(
+    tx: Transaction,
+    increments: readonly Increment[],
+    place: number,
+  ): Promise<Buffer | undefined> {
     const { id, shards: count } = await this.#lock(tx, this.#least)
     this.#count = count
     const values = await this.#lockValues(tx)
-    const total = sum(values) + delta
-    if (!Number.isSafeInteger(total)) {
-      throw new RangeError(
-        `wide-cache: counter "${this.#name}" is at ${sum(values)}; with ${delta} it would ` +
-          'pass ±(2^53-1). Nothing was counted',
-      )
+    const before = sum(values)
+    let total = before
+    for (const one of increments) {
+      one.refused = this.#refusal(total, one.delta)
+      if (!one.refused) total += one.delta
     }
+    const refused = increments.every((one) => one.refused) ? increments[0]?.refused : undefined
+    if (refused) throw refused
     const shard = Math.floor(place * count)
-    const value = (values.get(shard) ?? 0) + delta
+    const value = (values.get(shard) ?? 0) + (total - before)
     if (Math.abs(value) <= share(MAX, count, shard)) await this.#write(tx, count, [[shard, value]])
     else await this.#spread(tx, count, total)
     return id
@@ -184,6 +230,10 @@ export class Shards {
 function idOf(row: SqlRow | undefined): Buffer | undefined {
   const id = row?.['id']
   return Buffer.isBuffer(id) ? id : undefined
+}
+
+function sumOf(increments: readonly Increment[]): number {
+  return increments.reduce((total, { delta }) => total + delta, 0)
 }
 
 /** Adds up shards that hold at most their shares: no partial sum passes 2^53-1 either. */
