@@ -14,7 +14,7 @@ test('a row is made by the first who reads it, and then read by one statement', 
     query: (...statement) => (asked++, database.query(...statement)),
   })
   const prepared = new PreparedDatabase(counting, ['sequence'], systemEnvironment)
-  const record = new GenerationRecord(prepared, 'orders', 100)
+  const record = new GenerationRecord(prepared, 'orders', 100, 1)
   const first = await record.read()
   assert.deepEqual(first, { generation: 0, token: null, base: 0, reserved: 0, established: true })
   asked = 0
@@ -33,7 +33,7 @@ test('a process that is overtaken in making the row reads what it has become', a
       const answer = await database.query(...statement)
       if (isOvertaken) return answer
       isOvertaken = true
-      const record = new GenerationRecord(other, 'orders', 100)
+      const record = new GenerationRecord(other, 'orders', 100, 1)
       await record.read()
       await record.take(0, 5)
       await record.open(0, null)
@@ -41,7 +41,7 @@ test('a process that is overtaken in making the row reads what it has become', a
     },
   })
   const prepared = new PreparedDatabase(overtaken, ['sequence'], systemEnvironment)
-  const { generation, reserved } = await new GenerationRecord(prepared, 'orders', 100).read()
+  const { generation, reserved } = await new GenerationRecord(prepared, 'orders', 100, 1).read()
   assert.deepEqual({ generation, reserved }, { generation: 1, reserved: 5 })
   await database.close()
 })

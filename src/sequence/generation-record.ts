@@ -47,18 +47,22 @@ export class GenerationRecord {
   readonly #database: PreparedDatabase
   readonly #name: string
   readonly #block: number
+  readonly #start: number
 
-  constructor(database: PreparedDatabase, name: string, block: number) {
+  /** `start`: the first number of a new sequence. */
+  constructor(database: PreparedDatabase, name: string, block: number, start: number) {
     this.#database = database
     this.#name = name
     this.#block = block
+    this.#start = start
   }
 
   /** The newest generation. A new sequence begins with generation 0, which needs no cache. */
   async read(): Promise<Generation> {
     const found = await this.#select(this.#database, '')
     if (found) return found
-    await GENERATIONS.upsert(this.#database, [[this.#name, 0, null, 0, 0, 1]])
+    const before = this.#start - 1
+    await GENERATIONS.upsert(this.#database, [[this.#name, 0, null, before, before, 1]])
     const made = await this.#select(this.#database, '')
     assert(made, 'the row has just been made')
     return made

@@ -132,6 +132,29 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
     },
   )
 
+  check(
+    'the first number is `start`, and later ones go on from where the name is',
+    async (bench) => {
+      const first = bench.sequence({ start: 48_212 })
+      const numbers = [await first.next(), ...(await bench.counting(first))]
+      for (const start of [48_212, 1, undefined, 1_000_000]) {
+        numbers.push(await bench.sequence({ start }).next())
+      }
+      assert.equal(numbers[0], 48_212)
+      assert.deepEqual(
+        numbers,
+        numbers.toSorted((a, b) => a - b),
+      )
+      assert(numbers.at(-1)! < 1_000_000 && new Set(numbers).size === numbers.length)
+    },
+  )
+
+  check('the last number may be the first', async (bench) => {
+    const sequence = bench.sequence({ start: LAST })
+    assert.equal(await sequence.next(), LAST)
+    await assert.rejects(sequence.next(), RangeError)
+  })
+
   check('no more than a block is reserved ahead', async (bench) => {
     const sequence = bench.sequence({ block: 10 })
     for (let i = 0; i < 100; i++) {

@@ -68,6 +68,12 @@ test('wrong options are refused by name', () => {
       message: /option "block" is .*; allowed: a whole number from 1 to 1000000000 numbers$/,
     })
   }
+  for (const start of [0, -5, 1.5, 2 ** 53]) {
+    assert.throws(() => new Sequence({ ...right, start }), {
+      name: 'RangeError',
+      message: /option "start" is .*; allowed: a whole number from 1 to 9007199254740991$/,
+    })
+  }
   assert.throws(() => new Sequence({ ...right, cache: 'http://host' }), {
     name: 'RangeError',
     message: /option "cache"/,

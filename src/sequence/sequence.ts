@@ -31,6 +31,11 @@ export interface SequenceOptions {
    * counter. @default 100
    */
   block?: number | undefined
+  /**
+   * The first number, 1 to 2^53-1. It counts at the first use of the name alone: from then on
+   * numbers go on from where the name is. @default 1
+   */
+  start?: number | undefined
   /** Receives information, warnings and errors. @default `console` */
   logger?: Logger | undefined
 }
@@ -47,7 +52,7 @@ export class SequenceIn {
    * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
    */
   constructor(options: SequenceOptions, environment: Environment) {
-    const { name, block, logger, ...rest } = sequenceSettings(options)
+    const { name, block, start, logger, ...rest } = sequenceSettings(options)
     this.#connections = new Connections('Sequence', name, environment)
     this.#database = this.#connections.openDatabase(rest.database, ['sequence'], { logger })
     const burstLogger = new BurstLogger(logger, () => environment.clock.elapsed())
@@ -57,7 +62,7 @@ export class SequenceIn {
       block,
       // One that goes back would give numbers again.
       cache: cache.scope === 'shared' && cache.neverGoesBack ? cache : undefined,
-      record: new GenerationRecord(this.#database, name, block),
+      record: new GenerationRecord(this.#database, name, block, start),
       environment,
       logger: burstLogger,
     })
@@ -95,9 +100,9 @@ export class SequenceIn {
 }
 
 /**
- * Numbers 1, 2, 3, … for any number of processes. They are always unique, and a call after an
- * answer gets a greater number, on every process. After "Implementing Sequences with Google
- * AppEngine", with the questions it leaves open answered:
+ * Numbers 1, 2, 3, …, or from `start` on, for any number of processes. They are always unique, and
+ * a call after an answer gets a greater number, on every process. After "Implementing Sequences
+ * with Google AppEngine", with the questions it leaves open answered:
  * - A loss of the cache skips at most `block` numbers, and calls wait for about 0.7 s. Losses are a
  *   flush, an eviction, a restart, and the 30 days that memcached keeps a value at most.
  * - While the cache lives, the only numbers skipped are those on their way to a process that has
@@ -142,13 +147,14 @@ export class Sequence extends SequenceIn {
  * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
  */
 export function sequenceSettings(options: SequenceOptions) {
-  onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'logger'])
-  const { name, cache, database, block = 100, logger = console } = given(options)
+  onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'start', 'logger'])
+  const { name, cache, database, block = 100, start = 1, logger = console } = given(options)
   return {
     name: identifier('name', name),
     cache,
     database,
     block: integer('block', block, 1, MAX_BLOCK, 'numbers'),
+    start: integer('start', start, 1, Number.MAX_SAFE_INTEGER),
     logger: loggerOf('logger', logger),
   }
 }

@@ -28,7 +28,7 @@ after(() => Promise.all([database.close(), other.close()]))
 
 function recordOf(name: string, through: Database): GenerationRecord {
   const prepared = new PreparedDatabase(through, ['sequence'], systemEnvironment)
-  return new GenerationRecord(prepared, name, BLOCK)
+  return new GenerationRecord(prepared, name, BLOCK, 1)
 }
 
 test('numbers taken at any moment of an opening are not in the next generation', async () => {
