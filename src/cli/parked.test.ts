@@ -276,7 +276,9 @@ each('parked updates are listed, shown, queued again and skipped', async (world)
   )
   const [apples, pears] = found.map(({ id }) => String(id)) as [string, string]
   assert.match((await run(LIST)).printed, /^ID +NAME +FAILED +OF +LAST +REASON\nupdate-\d+ +stock /)
-  assert.match((await run({ verb: 'show', id: pears })).printed, /^key: "pears"\nvalue: 2\n$/m)
+  const shown = await run({ verb: 'show', id: pears })
+  assert.match(shown.printed, /^key: "pears"\nvalue: 2\nnow: no value\nlater: 0\n$/m)
+  assert.deepEqual(shown.lines, [])
   assert.deepEqual(await run({ verb: 'show', id: 'update-999999999' }), {
     status: 1,
     printed: '',
@@ -290,6 +292,28 @@ each('parked updates are listed, shown, queued again and skipped', async (world)
   assert.equal(await map.parked(), 0)
   await map.process()
   assert.deepEqual([await map.get('apples'), await map.get('pears')], [1, undefined])
+})
+
+each('show warns where a retry may put an old value over a newer one', async (world) => {
+  const { run, map, bad } = world
+  bad.add('apples')
+  await map.update([['apples', 1]])
+  await map.process()
+  const [one] = await listed(world, 'stock')
+  const id = String(one!['id'])
+  bad.clear()
+  await map.update([
+    ['apples', 2],
+    ['pears', 7],
+  ])
+  const queued = await run({ verb: 'show', id })
+  assert.match(queued.printed, /^value: 1\nnow: no value\nlater: 1\n$/m)
+  assert.match(queued.lines.join('\n'), /^wide-cache: later updates of this key wait; .* skip it$/)
+  await map.process()
+  const combined = await run({ verb: 'show', id }, { json: true })
+  const { now, later } = JSON.parse(combined.printed) as Record<string, unknown>
+  assert.deepEqual([now, later], ['2', 0])
+  assert.match(combined.lines.join('\n'), /^wide-cache: the key has a value; .* skip it$/)
 })
 
 each('all is what the list shows, entries behind many updates too', async (world) => {

@@ -3,7 +3,11 @@
  * tried again, or skips them.
  */
 import type { Parked } from '../buckets/parked.js'
-import { parkedUpdateActions, parkedUpdates } from '../collision-free-map/parked-updates.js'
+import {
+  keyStateOf,
+  parkedUpdateActions,
+  parkedUpdates,
+} from '../collision-free-map/parked-updates.js'
 import { failingEntries, failingEntryActions } from '../export-queue/failing-entries.js'
 import { identifier } from '../support/options.js'
 import { printable } from '../support/printable.js'
@@ -71,9 +75,28 @@ class ParkedOnes extends SetAside<Parked, string, 'retry' | 'skip'> {
   }
 
   protected async shown(one: Parked) {
-    const object = { ...this.listed(one), key: textOf(one.key), value: textOf(one.value) }
+    const object = {
+      ...this.listed(one),
+      key: textOf(one.key),
+      value: textOf(one.value),
+      ...(one.kind === 'update' && (await this.#besides(one))),
+    }
     const lines = Object.entries(object).map(([what, text]) => `${what}: ${printable(`${text}`)}\n`)
     return [object, lines.join('')] as const
+  }
+
+  /** Returns what the map has of the key, and warns that a retry may put an old value over it. */
+  async #besides(one: Parked) {
+    const { database, log } = this.asked
+    const { value, later } = await keyStateOf(database, one)
+    if (value || later > 0) {
+      log.warn(
+        `wide-cache: ${later > 0 ? 'later updates of this key wait' : 'the key has a value'}; if ` +
+          'the last update wins, retry puts this one over what is newer, so skip it',
+        { later },
+      )
+    }
+    return { now: value ? textOf(value) : 'no value', later }
   }
 
   protected async act(one: Parked, verb: 'retry' | 'skip') {

@@ -5,6 +5,7 @@ import {
   type ParkedQuery,
   whereParked,
 } from '../buckets/parked.js'
+import { hashOf } from '../buckets/encoding.js'
 import { bytesOf } from '../buckets/statements.js'
 import type { Database, Queryable } from '../database/database.js'
 import { forUpdate } from '../database/dialect.js'
@@ -31,6 +32,36 @@ export async function parkedUpdates(database: Queryable, query: ParkedQuery): Pr
     key: bytesOf(row, 'map_key'),
     value: bytesOf(row, 'map_value'),
   }))
+}
+
+/** State of a key beside a parked update of it. */
+export interface KeyState {
+  /** The value without what is queued; `undefined`: there is none. */
+  readonly value: Buffer | undefined
+  /** Queued updates that are later than the parked one. */
+  readonly later: number
+}
+
+/**
+ * Returns the state of the key of a parked update. SQL does not have which updates a value is of,
+ * because an update that leaves a value as it is writes nothing.
+ */
+export async function keyStateOf(database: Queryable, parked: Parked): Promise<KeyState> {
+  const key = [parked.name, hashOf(parked.key), parked.key]
+  const [values, queued] = await Promise.all([
+    database.query(
+      'SELECT map_value FROM collision_free_map_values ' +
+        'WHERE map = ? AND hash = ? AND map_key = ?',
+      key,
+    ),
+    database.query(
+      'SELECT COUNT(*) AS later FROM collision_free_map_queue ' +
+        'WHERE map = ? AND hash = ? AND map_key = ? AND id > ?',
+      [...key, parked.id],
+    ),
+  ])
+  const [row] = values.rows
+  return { value: row && bytesOf(row, 'map_value'), later: Number(queued.rows[0]?.['later']) }
 }
 
 export function parkedUpdateActions(database: Database): ParkedActions {
