@@ -42,12 +42,14 @@ export const FLAGS = {
     top: 'text',
     n: 'number',
   },
+  import: { name: 'text', id: 'text', measure: 'text', 'skip-invalid': 'switch' },
   'remove-value': { dimension: 'text', value: 'text', name: 'text' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Kind>>>>
 
 /** Readers of the words that follow a command, for those that take more than flags. */
 const WORDS = {
   certificate: (words: readonly string[]) => ({ day: dayOf(words) }),
+  import: (words: readonly string[]) => ({ file: fileOf(words) }),
   quarantine: (words: readonly string[]) => ({
     action: actionOf('quarantine', ['retry', 'drop'], words, frameId),
   }),
@@ -158,6 +160,12 @@ function refuseBesideModule(given: readonly string[]): void {
 function dayOf([day, ...more]: readonly string[]): string | undefined {
   if (more.length === 0 && (day === undefined || /^\d{4}-\d{2}-\d{2}$/.test(day))) return day
   throw new UsageError('certificate wants one day such as 2026-05-17, or none for today')
+}
+
+/** @throws UsageError */
+function fileOf([file, ...more]: readonly string[]): string {
+  if (file !== undefined && more.length === 0) return file
+  throw new UsageError('import wants one file, with the header item,hits')
 }
 
 /** @throws UsageError */

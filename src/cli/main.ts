@@ -11,6 +11,7 @@ import { collect } from './collect.js'
 import { collectModule } from './collect-module.js'
 import { doctor } from './doctor/doctor.js'
 import { exportSums } from './export.js'
+import { importHits } from './import.js'
 import { type CommandLog, commandLog } from './log.js'
 import { parked } from './parked.js'
 import { quarantine } from './quarantine.js'
@@ -88,6 +89,8 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
     case 'export':
       await exportSums(asked.options, log, process.stdout)
       return 0
+    case 'import':
+      return importHits(asked.options, log)
     case 'remove-value':
       await removeOneValue(asked.options, log)
       return 0

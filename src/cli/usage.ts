@@ -13,6 +13,7 @@ Commands:
             has them tried again, or gives them up
   certificate  prints the figures of a UTC day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
+  import <file>  adds to hits what was counted before, from lines "item,hits"; once for each --id
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
 In a terminal start npx wide-cache collect; in a service node_modules/.bin/wide-cache collect, since
@@ -72,6 +73,12 @@ Flags of export:
   --top <dimension>           not the history, but the values with the most views: page, or
                               a dimension of the site
   --n <values>                of --top, 1 to 1000 (default: 10)
+
+Flags of import. The same command again goes on where it ended, or says that it is done:
+  --name <name>               of the hits, as in createHits()
+  --id <id>                   a name for this import, 1 to 32 letters, digits, _ . -
+  --measure <served|seen>     (default: served)
+  --skip-invalid              leaves out lines that cannot be imported
 
 Flags of remove-value. Page views of the value count as (other) from then on:
   --dimension <dimension>     page, or a dimension of the site

@@ -73,6 +73,11 @@ const MAX_REPEAT_SECONDS = 86_400
 /** Least time after a window in which SQL still recognizes repeats from it. */
 const MIN_KEEP_SECONDS = 2 * 86_400
 
+/** Checks the name of hits. @throws TypeError, RangeError */
+export function hitsName(name: unknown): string {
+  return measuredName('name', name, GRID_NAME_START)
+}
+
 /**
  * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
  */
@@ -86,7 +91,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     publicPath = '',
     ...gridOptions
   } = given(options)
-  const name = measuredName('name', givenName, GRID_NAME_START)
+  const name = hitsName(givenName)
   const gridName = GRID_NAME_START + name
   const grid = gridSettings(gridOptions)
   const { vanishedSeconds, logger } = grid

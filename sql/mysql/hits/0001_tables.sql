@@ -37,3 +37,13 @@ CREATE TABLE IF NOT EXISTS hits_days (
   PRIMARY KEY (name, day, item),
   KEY hits_days_item (name, item)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- Lists of hits of another program that are imported once: SHA-256 of the file, and how many of its records are done.
+CREATE TABLE IF NOT EXISTS hits_imports (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  id VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  digest BINARY(32) NOT NULL,
+  records BIGINT NOT NULL,
+  ended TINYINT NOT NULL,
+  PRIMARY KEY (name, id)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

@@ -33,3 +33,12 @@ CREATE TABLE IF NOT EXISTS hits_days (
   PRIMARY KEY (name, day, item)
 );
 CREATE INDEX IF NOT EXISTS hits_days_item ON hits_days (name, item);
+
+CREATE TABLE IF NOT EXISTS hits_imports (
+  name VARCHAR(32) COLLATE "C" NOT NULL,
+  id VARCHAR(32) COLLATE "C" NOT NULL,
+  digest BYTEA NOT NULL,
+  records BIGINT NOT NULL,
+  ended SMALLINT NOT NULL,
+  PRIMARY KEY (name, id)
+);

@@ -37,3 +37,13 @@ CREATE TABLE IF NOT EXISTS hits_days (
   PRIMARY KEY (name, day, item)
 ) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS hits_days_item ON hits_days (name, item);
+
+-- Lists of hits of another program that are imported once: SHA-256 of the file, and how many of its records are done.
+CREATE TABLE IF NOT EXISTS hits_imports (
+  name TEXT NOT NULL,
+  id TEXT NOT NULL,
+  digest BLOB NOT NULL,
+  records INTEGER NOT NULL,
+  ended INTEGER NOT NULL,
+  PRIMARY KEY (name, id)
+) WITHOUT ROWID;
