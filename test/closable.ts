@@ -147,6 +147,7 @@ export const OTHERS = [
   'jsonCodec',
   'lenientPath',
   'referrerHost',
+  'source',
 ]
 
 /** The methods of an object, also those of its classes. */

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { targetOf } from '../../page-views/handler.js'
+import { type Received, targetOf } from '../../page-views/handler.js'
 import { readyMade } from './ready-made.js'
 
 /** Characters of a query that are looked at. */
@@ -23,17 +23,29 @@ const ENCODED = /[%+]/
  */
 export function campaign(): (req: IncomingMessage) => string | undefined {
   return readyMade((req) => {
-    const target = targetOf(req)
-    const queryAt = target.indexOf('?')
-    // Nearly every address has none.
-    if (queryAt === -1 || !target.includes('utm_', queryAt)) return undefined
-    const query = target.slice(queryAt + 1, queryAt + 1 + MAX_LOOKED_AT)
+    const query = queryOf(req)
+    if (query === undefined) return undefined
     const source = parameter(query, 'utm_source=')
     const medium = parameter(query, 'utm_medium=')
     const name = parameter(query, 'utm_campaign=')
     if (name) return `${source}/${medium}/${name}`
     return (medium ? `${source}/${medium}` : source) || undefined
   })
+}
+
+/** Returns `utm_source` of the address of a request; an empty text: it has none. */
+export function campaignSource(req: Received): string {
+  const query = queryOf(req)
+  return query === undefined ? '' : parameter(query, 'utm_source=')
+}
+
+/** Returns the query of a request; `undefined`: it names no campaign. */
+function queryOf(req: Received): string | undefined {
+  const target = targetOf(req)
+  const queryAt = target.indexOf('?')
+  // Nearly every address has none.
+  if (queryAt === -1 || !target.includes('utm_', queryAt)) return undefined
+  return target.slice(queryAt + 1, queryAt + 1 + MAX_LOOKED_AT)
 }
 
 /** The first value of a parameter, as URLSearchParams has it, in a third of the time. */

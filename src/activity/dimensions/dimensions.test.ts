@@ -9,6 +9,8 @@ import { country } from './country.js'
 import { deviceClass } from './device-class.js'
 import { isReadyMade } from './ready-made.js'
 import { referrerHost } from './referrer-host.js'
+import { source } from './source.js'
+import { SOURCES } from './sources.js'
 
 /** As much of a request as the dimensions look at. */
 function requestOf(headers: Record<string, string>, originalUrl = '/'): Request {
@@ -104,6 +106,64 @@ describe('referrerHost()', () => {
   })
 })
 
+describe('source()', () => {
+  const of = (referer: string, url = '/') =>
+    source({ ownHosts: ['forum.example'] })(requestOf(referer ? { referer } : {}, url))
+
+  for (const [referrer, kind] of [
+    ['https://www.google.co.uk/', 'search'],
+    ['https://duckduckgo.com/', 'search'],
+    ['android-app://com.google.android.googlequicksearchbox/', 'search'],
+    ['https://t.co/abc', 'social'],
+    ['https://out.reddit.com/', 'social'],
+    ['https://chatgpt.com/', 'assistants'],
+    ['https://chat.openai.com/', 'assistants'],
+    ['https://claude.ai/', 'assistants'],
+    ['https://gemini.google.com/app', 'assistants'],
+    ['https://www.perplexity.ai/', 'assistants'],
+    ['https://copilot.microsoft.com/', 'assistants'],
+    ['https://mail.google.com/', 'mail'],
+    ['android-app://com.google.android.gm/', 'mail'],
+    ['https://www.forum.example/threads/1', 'internal'],
+    ['https://docs.google.com/', 'other'],
+    ['https://notchatgpt.com/', 'other'],
+    ['https://google.com.evil.example/', 'other'],
+    ['https://a.t.co/', 'other'],
+    ['https://google/', 'other'],
+    ['https://news.example.org/', 'other'],
+    ['about:blank', undefined],
+    ['', undefined],
+  ] as const) {
+    test(`"${referrer}": ${kind}`, () => assert.equal(of(referrer), kind))
+  }
+
+  for (const [url, referrer, kind] of [
+    ['/?utm_source=chatgpt.com', '', 'assistants'],
+    ['/?utm_source=ChatGPT', 'https://www.google.com/', 'assistants'],
+    ['/?utm_source=newsletter', 'https://t.co/', 'mail'],
+    ['/?utm_source=spring', 'https://t.co/', 'social'],
+    ['/?utm_source=spring', '', 'other'],
+    ['/?utm_medium=email', '', undefined],
+    ['/?utm_source=newsletter', 'https://forum.example/', 'internal'],
+  ] as const) {
+    test(`${url} from "${referrer}": ${kind}`, () => assert.equal(of(referrer, url), kind))
+  }
+
+  test('each name of the list stands for one kind, and hosts are as URLs have them', () => {
+    const names = Object.values(SOURCES).flatMap((text) => text.split(' '))
+    assert(names.length > 300)
+    assert.deepEqual(names.length, new Set(names).size)
+    for (const name of names.filter((one) => one.includes('.'))) {
+      assert.equal(new URL(`https://${name}`).hostname, name)
+      assert(!name.startsWith('www.'), name)
+    }
+  })
+
+  test('wrong options are refused', () => {
+    assert.throws(() => source({ ownHost: 'x' } as object), /option "ownHost" is unknown; source /)
+  })
+})
+
 describe('campaign()', () => {
   test('is read from the url where nobody has rewritten it', () => {
     const req: unknown = { headers: {}, url: '/a?utm_source=news' }
@@ -193,7 +253,13 @@ describe('deviceClass()', () => {
 })
 
 test('ready-made dimensions are marked: no place is remembered for them', () => {
-  for (const dimension of [referrerHost(), campaign(), country('cf-ipcountry'), deviceClass()]) {
+  for (const dimension of [
+    referrerHost(),
+    source(),
+    campaign(),
+    country('cf-ipcountry'),
+    deviceClass(),
+  ]) {
     assert(isReadyMade(dimension))
   }
   assert(!isReadyMade(() => 'value'))

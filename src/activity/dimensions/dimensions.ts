@@ -7,6 +7,7 @@ import { campaign } from './campaign.js'
 import { country } from './country.js'
 import { deviceClass } from './device-class.js'
 import { referrerHost } from './referrer-host.js'
+import { source } from './source.js'
 import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packText } from '../packed-dimensions.js'
 
 /** A short text that tells something about a page view, such as a country; or no value. */
@@ -22,6 +23,7 @@ const MAKERS = new Map<unknown, string>([
   [country, "country('cf-ipcountry')"],
   [deviceClass, 'deviceClass()'],
   [referrerHost, 'referrerHost()'],
+  [source, 'source()'],
 ])
 
 /** The names of the dimensions that the option asks for. @throws TypeError, RangeError */

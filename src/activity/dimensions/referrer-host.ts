@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { onlyKnown, wrongType } from '../../support/options.js'
+import type { Received } from '../../page-views/handler.js'
 import { hostOf } from '../../page-views/host.js'
 import { Memo } from '../../page-views/memo.js'
 import { readyMade } from './ready-made.js'
@@ -45,14 +46,27 @@ const REMEMBERED = 500
 export function referrerHost(
   options: ReferrerHostOptions = {},
 ): (req: IncomingMessage) => string | undefined {
-  onlyKnown('referrerHost', options, ['ownHosts'])
+  return readyMade(referringHosts('referrerHost', options))
+}
+
+/**
+ * Returns a function that reads the host that a request comes from, as {@link referrerHost} does.
+ *
+ * @param what the function that got the options
+ * @throws TypeError naming the option that is wrong
+ */
+export function referringHosts(
+  what: string,
+  options: ReferrerHostOptions,
+): (req: Received) => string | undefined {
+  onlyKnown(what, options, ['ownHosts'])
   const { ownHosts = [] } = options
   if (!Array.isArray(ownHosts) || !ownHosts.every((host) => typeof host === 'string')) {
     throw wrongType('ownHosts', ownHosts, 'an array of host names')
   }
   const own = new Set(ownHosts.map((host) => withoutWww(host.toLowerCase())))
   const hosts = new Memo(REMEMBERED, (referrer) => referringHost(referrer) ?? '')
-  return readyMade((req) => {
+  return (req) => {
     const { referer } = req.headers
     if (!referer) return undefined
     const host = hosts.get(referer.slice(0, MAX_LOOKED_AT))
@@ -60,7 +74,7 @@ export function referrerHost(
     const asked = hostOf(req)
     const isOwn = own.has(host) || (asked !== undefined && host === withoutWww(asked.name))
     return isOwn ? INTERNAL : host
-  })
+  }
 }
 
 /** Returns the host of a `Referer` as URLs and the DNS write it; `undefined`: it has none. */
