@@ -84,7 +84,7 @@ export async function addHistory(sql: Connection): Promise<number> {
   const day = Math.floor(first / HOURS)
   const numbers = (count: number): string =>
     Array.from({ length: count }, (_, i) => `SELECT ${i + 1} AS ago`).join(' UNION ALL ')
-  await sql.query('UPDATE activity_books SET open_day = ?', [day])
+  await sql.query('UPDATE activity_books SET open_day = ?, open_hour = ?', [day, day * HOURS])
   for (const [table, period, columns, count, newest] of [
     ['activity_hour_values', 'hour', 'value, views', HOURS, first],
     ['activity_hours', 'hour', 'views, 0, 1000', HOURS, first],

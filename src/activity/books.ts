@@ -13,15 +13,9 @@ import { table } from '../database/table.js'
 import { type Keep, keptBy } from './keep.js'
 import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
-export const HOURS_A_DAY = 24
-
-/** Selects, of one name, the oldest day that is open. */
+/** Selects, of one name, the oldest day that is open, and the first hour of that. */
 export const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
-
-/** The beginning of an hour of a day: `13:00`. */
-export function hourName(hour: number): string {
-  return `${String(hour).padStart(2, '0')}:00`
-}
+export const OPEN_HOUR = '(SELECT open_hour FROM activity_books WHERE name = ?)'
 
 const BOOKS = table('activity_books', ['name'], 'open_day', ['views', 'add'], ['changes', 'add'])
 
@@ -29,6 +23,8 @@ const BOOKS = table('activity_books', ['name'], 'open_day', ['views', 'add'], ['
 export interface Books {
   /** The oldest day that is open, counted from 1970. */
   readonly openDay: number
+  /** The first hour of that. */
+  readonly openHour: number
   /** Views of the name so far. */
   readonly views: number
   /** What is kept of visits. */
@@ -57,13 +53,14 @@ export async function enterViews(tx: Transaction, name: string, views: number): 
   const {
     rows: [row],
   } = await tx.query(
-    'SELECT open_day, views, changes, (SELECT keeps FROM wide_cache_names AS n ' +
+    'SELECT open_day, open_hour, views, changes, (SELECT keeps FROM wide_cache_names AS n ' +
       'WHERE n.name = b.name) AS keeps FROM activity_books AS b WHERE name = ?',
     [name],
   )
   if (row?.['changes'] === 1) await beginBooks(tx, name)
   return {
     openDay: Number(row?.['open_day']),
+    openHour: Number(row?.['open_hour']),
     views: Number(row?.['views']) - views,
     keep: keptBy(row?.['keeps']),
   }
@@ -107,10 +104,10 @@ export async function noteRemoval(
   }
 }
 
-/** The oldest day that is open, counted from 1970; 0 before the first visit. */
-export async function openDayOf(queryable: Queryable, name: string): Promise<number> {
-  const { rows } = await queryable.query('SELECT open_day FROM activity_books WHERE name = ?', [
+/** The first hour of the oldest day that is open; 0 before the first visit. */
+export async function openHourOf(queryable: Queryable, name: string): Promise<number> {
+  const { rows } = await queryable.query('SELECT open_hour FROM activity_books WHERE name = ?', [
     name,
   ])
-  return Number(rows[0]?.['open_day'] ?? 0)
+  return Number(rows[0]?.['open_hour'] ?? 0)
 }

@@ -5,13 +5,14 @@
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
-import { DAY_MS } from '../support/clock.js'
+import { UTC } from '../support/calendar.js'
+import { dayText } from '../support/calendar-days.js'
 import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
 import type { Balance } from './balance.js'
 import { keepFigures, readHours, readValues } from './closed-day.js'
 import { dayBalanceOf, sumsOfDay } from './day-balance.js'
 import { findingsOf } from './findings.js'
-import { FIRST_DAY } from './first-day.js'
+import { FIRST, firstDayIn } from './first-day.js'
 import { keptOf } from './keep.js'
 
 /** Rows of the ledger, since the beginning, of all processes. */
@@ -113,6 +114,7 @@ async function certificateOf(
   const recounted = hours.filter((hour) => hour['recounted'] !== null)
   const findings = findingsOf({
     day,
+    calendar: UTC,
     row,
     balance: certified ? balance : undefined,
     hours,
@@ -142,11 +144,11 @@ async function readDay(
   day: number,
   now: number,
 ): Promise<SqlRow> {
-  const sums = Object.entries(sumsOfDay(name, day))
+  const sums = Object.entries(sumsOfDay(name, day, UTC))
   const { rows } = await queryable.query(
     'SELECT b.open_day, COALESCE(b.uncounted, l.committed) AS uncounted, ' +
       'COALESCE(b.settled, l.committed) AS settled, ' +
-      `${FIRST_DAY} AS first_day, ` +
+      `${FIRST}, ` +
       `${LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')}, ` +
       `${CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`).join(', ')}, ` +
       'c.views AS kept_views, c.late AS kept_late, c.visitors AS kept_visitors, ' +
@@ -161,11 +163,8 @@ async function readDay(
       'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
     [...sums.flatMap(([, [, values]]) => values), day, now, name, name, name, day, name, day],
   )
-  return rows[0]!
-}
-
-function dayText(day: number): string {
-  return new Date(day * DAY_MS).toISOString().slice(0, 10)
+  const row = rows[0]!
+  return { ...row, first_day: firstDayIn(row, UTC) }
 }
 
 function closedBalanceOf(row: SqlRow): Balance {

@@ -11,7 +11,7 @@
 import type { Dialect, Queryable, SqlRow, Transaction } from '../database/database.js'
 import { weight } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { HOURS_A_DAY } from './books.js'
+import { UTC } from '../support/calendar.js'
 import { recordedDimensions } from './dimension-values.js'
 import { figuresByHour, NO_HOUR } from './findings.js'
 
@@ -27,6 +27,7 @@ const FIGURES = table(
   ['late', 'replace'],
   ['visitors', 'replace'],
   ['hours', 'replace'],
+  ['end_hour', 'replace'],
 )
 
 /** Sums over values at the closing. Only {@link removeValue} changes them. */
@@ -48,7 +49,7 @@ export function keepEmptyDays(
   const days = Array.from({ length: to - from }, (_, index) => from + index)
   return FIGURES.upsert(
     tx,
-    days.map((day) => [name, day, ...NO_HOUR, '[]']),
+    days.map((day) => [name, day, ...NO_HOUR, '[]', UTC.firstHour(day + 1)]),
   )
 }
 
@@ -59,7 +60,7 @@ export async function keepFigures(
   day: number,
   dimensions: readonly string[],
 ): Promise<void> {
-  const hours = JSON.stringify([...figuresByHour(await readHours(tx, name, day))])
+  const hours = JSON.stringify([...figuresByHour(await readHours(tx, name, day), UTC)])
   const {
     rows: [of = {}],
   } = await tx.query('SELECT views, late, visitors FROM activity_days WHERE name = ? AND day = ?', [
@@ -67,7 +68,7 @@ export async function keepFigures(
     day,
   ])
   const figures = [of['views'] ?? 0, of['late'] ?? 0, of['visitors'] ?? 0] as const
-  await FIGURES.upsert(tx, [[name, day, ...figures, hours]])
+  await FIGURES.upsert(tx, [[name, day, ...figures, hours, UTC.firstHour(day + 1)]])
   for (const dimension of dimensions) {
     const { day_views, day_weight, hour_weight } = await valuesOf(tx, name, dimension, day)
     await CLOSED_VALUES.upsert(tx, [
@@ -82,10 +83,11 @@ export async function readHours(
   name: string,
   day: number,
 ): Promise<readonly SqlRow[]> {
+  const { from, to } = UTC.hoursOf(day)
   const { rows } = await queryable.query(
     'SELECT hour, views, late, visitors, recounted FROM activity_hours ' +
       'WHERE name = ? AND hour >= ? AND hour < ? ORDER BY hour',
-    [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY],
+    [name, from, to],
   )
   return rows
 }
@@ -121,7 +123,8 @@ async function valuesOf(
   day: number,
 ): Promise<SqlRow> {
   const ofDay = weightOf(queryable.dialect)
-  const ofHour = `${ofDay} + 1299709 * (hour % ${HOURS_A_DAY})`
+  const { from, to } = UTC.hoursOf(day)
+  const ofHour = `${ofDay} + 1299709 * (hour - ${from})`
   const sums = (weighs: string, period: 'hour' | 'day'): string =>
     `(SELECT COALESCE(SUM(views), 0) AS views, COALESCE(SUM(views * (${weighs})), 0) AS weight ` +
     `FROM activity_${period}_values WHERE name = ? AND dimension = ? AND ` +
@@ -134,20 +137,7 @@ async function valuesOf(
       `FROM ${sums(ofDay, 'day')} AS d CROSS JOIN ${sums(ofHour, 'hour')} AS h ` +
       'LEFT JOIN activity_closed_values AS c ON c.name = ? AND c.day = ? AND c.dimension = ? ' +
       'LEFT JOIN activity_books AS b ON b.name = ?',
-    [
-      name,
-      dimension,
-      day,
-      day + 1,
-      name,
-      dimension,
-      day * HOURS_A_DAY,
-      (day + 1) * HOURS_A_DAY,
-      name,
-      day,
-      dimension,
-      name,
-    ],
+    [name, dimension, day, day + 1, name, dimension, from, to, name, day, dimension, name],
   )
   return rows[0]!
 }

@@ -4,7 +4,7 @@ import type { Statement } from '../database/dialect.js'
 import { type Table, table } from '../database/table.js'
 import type { CommitContext } from '../wide-cache/contexts.js'
 import { enterViews } from './books.js'
-import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { type Calendar, UTC } from '../support/calendar.js'
 import { sliceOf, Sums } from './sums.js'
 import { HOUR_VALUES } from './dimension-values.js'
 import { hoursToCount, limitValues } from './value-limit.js'
@@ -21,8 +21,6 @@ const ROWS_A_STATEMENT = 1_000
 
 /** Least rows of a {@link Transaction.load}: fewer are sent as fast by an INSERT. */
 const LEAST_LOADED = 500
-
-const SECONDS_AN_HOUR = 3600
 
 const SECONDS = table(
   'activity_seconds',
@@ -57,7 +55,7 @@ export async function commitVisits(
   { now, name }: CommitContext,
 ): Promise<void> {
   const books = await enterViews(tx, name, visits.length)
-  const openFrom = books.openDay * DAY_MS
+  const openFrom = UTC.startOfHour(books.openHour)
   const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
   const seconds = bySecond(visits, timeOf)
   // No visit is in an older second.
@@ -75,10 +73,10 @@ export async function commitVisits(
       books.keep === 'sums' ? length : 0,
     ]),
   )
-  const hours = byHour(seconds)
+  const hours = byHour(seconds, UTC)
   await statements.upsert(
     HOURS,
-    hours.map(([hour, views]) => [name, hour, views, hour * HOUR_MS === openFrom ? late : 0]),
+    hours.map(([hour, views]) => [name, hour, views, hour === books.openHour ? late : 0]),
   )
   await statements.done()
   const toCount = await hoursToCount(
@@ -86,7 +84,7 @@ export async function commitVisits(
     name,
     hours.map(([hour]) => hour),
   )
-  const sums = new Sums()
+  const sums = new Sums(UTC)
   const rows = rowsOf(name, seconds, timeOf, books.views, sums)
   if (books.keep === 'sums') await addUp(rows)
   else await statements.insert(ROWS, rows, visits.length)
@@ -196,10 +194,10 @@ function bySecond(visits: readonly Visit[], timeOf: (visit: Visit) => number): S
 }
 
 /** The views of each hour, ascending. */
-function byHour(seconds: readonly Second[]): [hour: number, views: number][] {
+function byHour(seconds: readonly Second[], calendar: Calendar): [hour: number, views: number][] {
   const hours = new Map<number, number>()
   for (const [second, { length }] of seconds) {
-    const hour = Math.floor(second / SECONDS_AN_HOUR)
+    const hour = calendar.hourOf(second * 1000)
     hours.set(hour, (hours.get(hour) ?? 0) + length)
   }
   return [...hours]

@@ -5,52 +5,55 @@
  * or as their seconds say. So a change to one day is no finding of another.
  */
 import type { SqlRow, SqlValue } from '../database/database.js'
+import type { Calendar } from '../support/calendar.js'
 import { type Balance, differenceOf } from './balance.js'
-import { HOURS_A_DAY } from './books.js'
+import { OPEN_HOUR } from './books.js'
 import { PAGE } from './sums.js'
-
-const SECONDS_AN_HOUR = 3600
 
 /** An expression of SQL, and the values of its parameters. */
 export type Expression = readonly [sql: string, values: readonly SqlValue[]]
 
-/** A unit of time that page views are summed up by: a table, its column, and units of an hour. */
-type Unit = readonly [table: string, column: string, perHour: number]
-const HOURS: Unit = ['activity_hours', 'hour', 1]
-const SECONDS: Unit = ['activity_seconds', 'second', SECONDS_AN_HOUR]
-const PAGES: Unit = ['activity_hour_values', 'hour', 1]
+/** What page views are summed up by: a table, and its column, a unit of time. */
+type Unit = readonly [table: string, column: 'hour' | 'second']
+const HOURS: Unit = ['activity_hours', 'hour']
+const SECONDS: Unit = ['activity_seconds', 'second']
+const PAGES: Unit = ['activity_hour_values', 'hour']
 
-const OPEN_DAY = 'SELECT open_day FROM activity_books WHERE name = ?'
-/** The day after the last one that has figures of its closing, whatever the books say. */
+const SECONDS_AN_HOUR = 3600
+
+/** The end of the last day that has figures of its closing, whatever the books say. */
 const AFTER_CLOSED =
-  'SELECT COALESCE(MAX(day) + 1, 0) FROM activity_certificates WHERE name = ? AND views IS NOT NULL'
+  'COALESCE((SELECT end_hour FROM activity_certificates WHERE name = ? AND views IS NOT NULL ' +
+  'ORDER BY day DESC LIMIT 1), 0)'
 const VALUES_FROM = 'SELECT values_from FROM activity_books WHERE name = ?'
 
 /** The sums of a day, and those of the other open days, by their names. */
-export function sumsOfDay(name: string, day: number): Record<string, Expression> {
-  const sum = (of: string, [table, unit, perHour]: Unit, ...wheres: Where[]): Expression => {
-    const conditions = wheres.map((where) => where(unit, perHour))
+export function sumsOfDay(
+  name: string,
+  day: number,
+  calendar: Calendar,
+): Record<string, Expression> {
+  const sum = (of: string, [table, unit]: Unit, ...wheres: Where[]): Expression => {
+    const conditions = wheres.map((where) => where(unit))
     return [
       `(SELECT COALESCE(SUM(${of}), 0) FROM ${table} WHERE name = ?` +
         `${conditions.map(([sql]) => ` AND ${sql}`).join('')})`,
       [name, ...conditions.flatMap(([, values]) => values)],
     ]
   }
-  const openFrom = (days: string): Where => {
-    return (unit, perHour) => [`${unit} >= ${HOURS_A_DAY * perHour} * (${days})`, [name]]
+  const secondOf = (hour: number): number => calendar.startOfHour(hour) / 1000
+  const openFrom = (hour: string): Where => {
+    const second = `${SECONDS_AN_HOUR} * ${hour} + ${secondOf(0)}`
+    return (unit) => [`${unit} >= ${unit === 'hour' ? hour : second}`, [name]]
   }
-  const [first, end] = [day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY]
-  const ofDay: Where = (unit, perHour) => [
-    `${unit} >= ? AND ${unit} < ?`,
-    [first * perHour, end * perHour],
-  ]
-  const ofOthers: Where = (unit, perHour) => [
-    `(${unit} < ? OR ${unit} >= ?)`,
-    [first * perHour, end * perHour],
-  ]
+  const { from, to } = calendar.hoursOf(day)
+  const edges = (unit: Unit[1]): readonly number[] =>
+    unit === 'hour' ? [from, to] : [secondOf(from), secondOf(to)]
+  const ofDay: Where = (unit) => [`${unit} >= ? AND ${unit} < ?`, edges(unit)]
+  const ofOthers: Where = (unit) => [`(${unit} < ? OR ${unit} >= ?)`, edges(unit)]
   const listed: Where = (unit) => [`${unit} >= COALESCE((${VALUES_FROM}), 0)`, [name]]
   const ofPages: Where = () => ['dimension = ?', [PAGE]]
-  const others = [openFrom(OPEN_DAY), openFrom(AFTER_CLOSED), ofOthers]
+  const others = [openFrom(OPEN_HOUR), openFrom(AFTER_CLOSED), ofOthers]
   return {
     hour_views: sum('views', HOURS, ofDay),
     hour_late: sum('late', HOURS, ofDay),
@@ -64,7 +67,7 @@ export function sumsOfDay(name: string, day: number): Record<string, Expression>
   }
 }
 
-type Where = (unit: string, perHour: number) => Expression
+type Where = (unit: Unit[1]) => Expression
 
 /** Both sides of the law of a day that is open, or is being closed. */
 export function dayBalanceOf(row: SqlRow): Balance & { readonly others: number } {

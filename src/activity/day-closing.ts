@@ -1,10 +1,10 @@
 /** The closing of days: from then on their figures never change. */
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
-import { HOURS_A_DAY, openBooks } from './books.js'
+import { type PeriodRange, UTC } from '../support/calendar.js'
+import { openBooks } from './books.js'
 import { type ActivityCertificate, certify } from './certificate.js'
 import { keepEmptyDays } from './closed-day.js'
-import { DAY_MS } from '../support/clock.js'
 import { dimensionsOf } from './dimension-values.js'
 
 /** The visitors of hours. Their views are there already. */
@@ -41,7 +41,7 @@ export async function closeDays(
   vanishedSeconds: number,
   onCertified: (certificate: ActivityCertificate) => void,
 ): Promise<boolean> {
-  const before = Math.floor((now - vanishedSeconds * 1000) / DAY_MS)
+  const before = UTC.dayOf(now - vanishedSeconds * 1000)
   for (let closed = 0; closed < CLOSINGS_A_CALL; closed++) {
     if ((await nextToClose(database, name, before)) === undefined) return false
     const certificate = await database.transaction((tx) => close(tx, name, before))
@@ -62,14 +62,14 @@ async function nextToClose(
 ): Promise<number | undefined> {
   const { rows } = await queryable.query(
     'SELECT open_day, (SELECT MIN(hour) FROM activity_hours AS h WHERE h.name = b.name AND ' +
-      `h.hour >= b.open_day * ${HOURS_A_DAY}) AS hour FROM activity_books AS b WHERE b.name = ?`,
+      'h.hour >= b.open_hour) AS hour FROM activity_books AS b WHERE b.name = ?',
     [name],
   )
   const [row] = rows
   if (!row) return undefined
   const openDay = Number(row['open_day'])
   if (openDay >= before) return undefined
-  const first = row['hour'] === null ? before : Math.floor(Number(row['hour']) / HOURS_A_DAY)
+  const first = row['hour'] === null ? before : UTC.dayOfHour(Number(row['hour']))
   // Days before the first closing are no empty days.
   const most = openDay === 0 ? before : openDay + EMPTY_DAYS_A_CLOSING
   return Math.min(first + 1, most, before)
@@ -87,52 +87,63 @@ async function close(
   const until = await nextToClose(tx, name, before)
   if (until === undefined) return undefined
   const day = until - 1
-  const visitors = await closeHours(tx, name, day)
+  const hours = UTC.hoursOf(day)
+  const visitors = await closeHours(tx, name, day, hours)
   const { affectedRows: entered } = await tx.query(
     'INSERT INTO activity_days (name, day, views, late, visitors) ' +
       'SELECT name, ?, SUM(views), SUM(late), ? FROM activity_hours ' +
       'WHERE name = ? AND hour >= ? AND hour < ? GROUP BY name',
-    [day, visitors, name, day * HOURS_A_DAY, until * HOURS_A_DAY],
+    [day, visitors, name, hours.from, hours.to],
   )
   await tx.query(
-    'UPDATE activity_books SET open_day = ?, first_day = COALESCE(first_day, ?) WHERE name = ?',
-    [until, entered === 0 ? null : day, name],
+    'UPDATE activity_books SET open_day = ?, open_hour = ?, ' +
+      'first_day = COALESCE(first_day, ?) WHERE name = ?',
+    [until, hours.to, entered === 0 ? null : day, name],
   )
   // No day before the first one that closes has visits.
   await keepEmptyDays(tx, name, openDay === 0 ? day : openDay, entered === 0 ? until : day)
   if (entered === 0) return undefined
   const dimensions = await dimensionsOf(tx, name)
-  for (const dimension of dimensions) await closeValues(tx, name, dimension, day)
+  for (const dimension of dimensions) await closeValues(tx, name, dimension, day, hours)
   return certify(tx, name, day, dimensions)
 }
 
 /** Stores the visitors of each hour; returns those of the day. */
-async function closeHours(tx: Transaction, name: string, day: number): Promise<number> {
+async function closeHours(
+  tx: Transaction,
+  name: string,
+  day: number,
+  { from, to }: PeriodRange,
+): Promise<number> {
   const { rows } = await tx.query(
     'SELECT hours, COUNT(*) AS visitors FROM activity_visitors WHERE name = ? AND day = ? ' +
       'GROUP BY hours',
     [name, day],
   )
   const groups = rows.map((row) => [Number(row['hours']), Number(row['visitors'])] as const)
-  const byHour = visitorsByHour(groups)
+  const byHour = visitorsByHour(groups, to - from)
   await tx.query(
     'UPDATE activity_hours SET visitors = 0 WHERE name = ? AND hour >= ? AND hour < ?',
-    [name, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY],
+    [name, from, to],
   )
   const seen = byHour.flatMap((visitors, hour) =>
-    visitors > 0 ? [[name, day * HOURS_A_DAY + hour, 0, 0, visitors] as const] : [],
+    visitors > 0 ? [[name, from + hour, 0, 0, visitors] as const] : [],
   )
   await HOUR_VISITORS.upsert(tx, seen)
   return groups.reduce((all, [, visitors]) => all + visitors, 0)
 }
 
-/** Returns the visitors of each hour of a day. `groups`: numbers of visitors by their hours. */
+/**
+ * Returns the visitors of each hour of a day that has so many. `groups`: numbers of visitors by
+ * their hours.
+ */
 export function visitorsByHour(
   groups: Iterable<readonly [hours: number, visitors: number]>,
+  hoursOfDay: number,
 ): number[] {
-  const byHour = Array<number>(HOURS_A_DAY).fill(0)
+  const byHour = Array<number>(hoursOfDay).fill(0)
   for (const [hours, visitors] of groups) {
-    for (let hour = 0; hour < HOURS_A_DAY; hour++) {
+    for (let hour = 0; hour < hoursOfDay; hour++) {
       if (hours & (1 << hour)) byHour[hour]! += visitors
     }
   }
@@ -145,9 +156,10 @@ async function closeValues(
   name: string,
   dimension: string,
   day: number,
+  { from, to }: PeriodRange,
 ): Promise<void> {
   const ofDay = 'WHERE name = ? AND dimension = ? AND hour >= ? AND hour < ?'
-  const place = [name, dimension, day * HOURS_A_DAY, (day + 1) * HOURS_A_DAY]
+  const place = [name, dimension, from, to]
   await tx.query(
     'INSERT INTO activity_day_values (name, dimension, day, value, views) ' +
       'SELECT ?, ?, ?, value, SUM(views) AS sum_of_views FROM activity_hour_values ' +

@@ -3,9 +3,9 @@
  * reports a difference.
  */
 import type { SqlRow } from '../database/database.js'
+import type { Calendar } from '../support/calendar.js'
 import { counted } from '../support/printable.js'
 import { type Balance, whyUnbalanced } from './balance.js'
-import { HOURS_A_DAY, hourName } from './books.js'
 import { PAGE } from './sums.js'
 
 type Comparison = readonly [found: unknown, expected: unknown, sentence: string]
@@ -13,6 +13,7 @@ type Comparison = readonly [found: unknown, expected: unknown, sentence: string]
 /** What is compared of a day, counted from 1970. */
 export interface ComparedDay {
   readonly day: number
+  readonly calendar: Calendar
   /** The sums of the day, and the figures of its closing, of one moment. */
   readonly row: SqlRow
   /** `undefined`: the day has none of its own. */
@@ -32,7 +33,7 @@ export const NO_HOUR: Figures = [0, 0, 0]
 
 /** Returns the differences, one sentence each. */
 export function findingsOf(compared: ComparedDay): string[] {
-  const { row, balance, hours, values } = compared
+  const { calendar, row, balance, hours, values } = compared
   const unbalanced = balance && whyUnbalanced(balance)
   const number = (column: string): number => numberIn(row, column)
   const removed = number('removed')
@@ -55,14 +56,14 @@ export function findingsOf(compared: ComparedDay): string[] {
     ...hours.map(({ hour, recounted }): Comparison => [
       recounted ?? '',
       '',
-      `a recount of its hour ${hourName(Number(hour) % HOURS_A_DAY)} found ${String(recounted)}`,
+      `a recount of its hour ${hourName(calendar, Number(hour))} found ${String(recounted)}`,
     ]),
   ]
   return table.flatMap(([found, expected, sentence]) => (found === expected ? [] : [sentence]))
 }
 
 function closingTable(
-  { day, row, hours }: ComparedDay,
+  { day, calendar, row, hours }: ComparedDay,
   values: ReadonlyMap<string, SqlRow>,
 ): Comparison[] {
   const number = (column: string): number => numberIn(row, column)
@@ -71,7 +72,8 @@ function closingTable(
     const missing = 'the day is closed, and activity_certificates does not have what it was then'
     return [[undefined, missing, missing]]
   }
-  const [now, then] = [figuresByHour(hours), keptHours(row['kept_hours'])]
+  const { from, to } = calendar.hoursOf(day)
+  const [now, then] = [figuresByHour(hours, calendar), keptHours(row['kept_hours'])]
   return [
     [day >= number('open_day'), false, 'the day was closed, and activity_books has it open again'],
     ...(['views', 'late', 'visitors'] as const).map((figure, index): Comparison => [
@@ -80,15 +82,17 @@ function closingTable(
       `activity_days has ${counted(number(`day_${figure}`), NOUNS[index]!)} of the day, and had ` +
         `${number(`kept_${figure}`)} ${THEN}`,
     ]),
-    ...Array.from({ length: HOURS_A_DAY }, (_, hour): Comparison => {
-      const [has, had] = [now, then].map((figures) => textOf(figures.get(hour) ?? NO_HOUR))
-      return [has, had, `its hour ${hourName(hour)} has ${has}, and had ${had} ${THEN}`]
+    ...Array.from({ length: to - from }, (_, place): Comparison => {
+      const [has, had] = [now, then].map((figures) => textOf(figures.get(place) ?? NO_HOUR))
+      return [
+        has,
+        had,
+        `its hour ${hourName(calendar, from + place)} has ${has}, and had ${had} ${THEN}`,
+      ]
     }),
     ...[...values].flatMap(([dimension, sums]) => [
       valuesComparison(dimension, sums, 'day'),
-      ...(day * HOURS_A_DAY < numberIn(sums, 'values_from')
-        ? []
-        : [valuesComparison(dimension, sums, 'hour')]),
+      ...(from < numberIn(sums, 'values_from') ? [] : [valuesComparison(dimension, sums, 'hour')]),
     ]),
   ]
 }
@@ -109,15 +113,20 @@ function valuesComparison(dimension: string, sums: SqlRow, by: 'day' | 'hour'): 
   ]
 }
 
+/** Returns the beginning of an hour of a day, such as `13:00`. */
+function hourName(calendar: Calendar, hour: number): string {
+  return calendar.textOf(calendar.startOfHour(hour)).slice('2026-05-17T'.length, 16)
+}
+
 function textOf([views, late, visitors]: Figures): string {
   return `${counted(views, 'page view')} (${late} late) and ${counted(visitors, 'visitor')}`
 }
 
-/** By hours from 0 to 23. */
-export function figuresByHour(hours: readonly SqlRow[]): Map<number, Figures> {
+/** By the places of hours in their day. */
+export function figuresByHour(hours: readonly SqlRow[], calendar: Calendar): Map<number, Figures> {
   return new Map(
     hours.map((row) => [
-      numberIn(row, 'hour') % HOURS_A_DAY,
+      calendar.placeOf(numberIn(row, 'hour')),
       [numberIn(row, 'views'), numberIn(row, 'late'), numberIn(row, 'visitors')],
     ]),
   )

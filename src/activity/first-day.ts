@@ -2,47 +2,54 @@
  * The first day of a measure. A period without a row has no page views if it comes after the
  * beginning of that day. Nothing is known of one before.
  */
-import type { Queryable } from '../database/database.js'
+import type { Queryable, SqlRow } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { DAY_MS } from '../support/clock.js'
-import { HOURS_A_DAY } from './books.js'
+import { type Calendar, UTC } from '../support/calendar.js'
+import { dayText } from '../support/calendar-days.js'
 
-/** Selects the first day of the books `b`: before any day has closed, that of the first hour. */
-export const FIRST_DAY =
-  `COALESCE(b.first_day, (SELECT MIN(hour - hour % ${HOURS_A_DAY}) / ${HOURS_A_DAY} ` +
-  'FROM activity_hours AS h WHERE h.name = b.name))'
+/** Selects what {@link firstDayIn} reads, of the books `b`. */
+export const FIRST =
+  'b.first_day, (SELECT MIN(hour) FROM activity_hours AS h WHERE h.name = b.name) AS first_hour'
+
+/** Returns the first day: before any day has closed, that of the first hour. `null`: none. */
+export function firstDayIn(row: SqlRow, calendar: Calendar): number | null {
+  const { first_day: day, first_hour: hour } = row
+  if (day !== null && day !== undefined) return Number(day)
+  return hour === null || hour === undefined ? null : calendar.dayOfHour(Number(hour))
+}
 
 /** Reads the first day of a name, such as `2026-11-01`; `null`: it has no page views. */
 export async function readFirstDay(queryable: Queryable, name: string): Promise<string | null> {
   const first = (await readFirstDays(queryable, [name])).get(name)
-  return first === undefined ? null : new Date(first).toISOString().slice(0, 10)
+  return first === undefined ? null : dayText(first)
 }
 
 /**
- * Reads what a missing row of some names means in a period that begins at `time`: 0, or `null`,
- * which is not known.
+ * Reads what a missing row of some names means in a period of a day: 0, or `null`, which is not
+ * known.
  */
 export async function readMissing(
   queryable: Queryable,
   names: readonly string[],
-): Promise<(name: string, time: number) => 0 | null> {
+): Promise<(name: string, day: number) => 0 | null> {
   const firstDays = await readFirstDays(queryable, names)
-  return (name, time) => (time < (firstDays.get(name) ?? Infinity) ? null : 0)
+  return (name, day) => (day < (firstDays.get(name) ?? Infinity) ? null : 0)
 }
 
-/** Returns the beginnings of first days, in milliseconds since the Unix epoch. */
+/** Returns the first days of those names that have page views. */
 async function readFirstDays(
   queryable: Queryable,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const { rows } = await queryable.query(
-    `SELECT b.name, ${FIRST_DAY} AS day FROM activity_books AS b ` +
+    `SELECT b.name, ${FIRST} FROM activity_books AS b ` +
       `WHERE b.name IN (${placeholders(names.length)})`,
     names,
   )
   return new Map(
-    rows.flatMap(({ name, day }) =>
-      day === null || day === undefined ? [] : [[String(name), Number(day) * DAY_MS] as const],
-    ),
+    rows.flatMap((row) => {
+      const day = firstDayIn(row, UTC)
+      return day === null ? [] : [[String(row['name']), day] as const]
+    }),
   )
 }

@@ -246,8 +246,9 @@ for (const [title, url] of [
         db,
         {
           async transaction(work) {
-            await db.query('UPDATE activity_books SET open_day = ? WHERE name = ?', [
+            await db.query('UPDATE activity_books SET open_day = ?, open_hour = ? WHERE name = ?', [
               NOW / DAY_MS,
+              NOW / HOUR_MS,
               name,
             ])
             return db.transaction(work)

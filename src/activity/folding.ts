@@ -10,7 +10,8 @@ import {
   type Transaction,
 } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { HOURS_A_DAY, OPEN_DAY, openBooksOf } from './books.js'
+import { UTC } from '../support/calendar.js'
+import { OPEN_HOUR, openBooksOf } from './books.js'
 import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 
@@ -45,7 +46,7 @@ export class Folding {
   async run(database: Database): Promise<void> {
     const { rows } = await database.query(
       'SELECT hour, views FROM activity_hours WHERE name = ? AND views > ? AND ' +
-        `hour >= ${HOURS_A_DAY} * ${OPEN_DAY}`,
+        `hour >= ${OPEN_HOUR}`,
       [this.#name, MAX_VALUES, this.#name],
     )
     const views = new Map(rows.map((row) => [Number(row['hour']), Number(row['views'])]))
@@ -128,7 +129,7 @@ async function fold(
   { views, values }: Piece,
 ): Promise<number> {
   // No day closes meanwhile, and nothing is added to the values.
-  if (!(await openBooksOf(tx, name, Math.floor(hour / HOURS_A_DAY)))) return 0
+  if (!(await openBooksOf(tx, name, UTC.dayOfHour(hour)))) return 0
   const { affectedRows: folded } = await tx.query(
     'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
       `value IN (${placeholders(values.length)}) AND views = ?`,

@@ -5,8 +5,7 @@
 import type { Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { measureName, otherMeasure } from '../page-views/measures.js'
-import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
-import { HOURS_A_DAY } from './books.js'
+import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
 import type { ActivityPeriod } from '../dashboard/site-figures.js'
 import { readMissing } from './first-day.js'
 import { readHistory } from './history.js'
@@ -33,10 +32,10 @@ export async function readActivityHistory(
   const missing = await readMissing(queryable, [ownName, otherName])
   return periods.map((period, index) => {
     const at = range.from + index
-    const time = at * PERIOD_MS[by]
-    const none = missing(ownName, time)
+    const day = by === 'day' ? at : UTC.dayOfHour(at)
+    const none = missing(ownName, day)
     const views = none === null ? { start: period.start, pageViews: none, visitors: none } : period
-    const otherViews = ofOther && { [other]: ofOther.get(at) ?? missing(otherName, time) }
+    const otherViews = ofOther && { [other]: ofOther.get(at) ?? missing(otherName, day) }
     return { ...views, bots: ofBots?.get(at) ?? none, ...otherViews }
   })
 }
@@ -52,13 +51,13 @@ async function readViews(
   const views = (unit: Period): string =>
     `SELECT b.name, '${unit}' AS unit, p.${unit} AS at, p.views FROM activity_books AS b ` +
     `LEFT JOIN activity_${unit}s AS p ON p.name = b.name AND p.${unit} >= ? AND p.${unit} < ? `
-  const isOpen = `AND p.hour >= ${HOURS_A_DAY} * b.open_day `
+  const isOpen = 'AND p.hour >= b.open_hour '
   const { rows } =
     by === 'hour'
       ? await queryable.query(views('hour') + among, [from, to, ...names])
       : await queryable.query(
           `${views('day')}${among} UNION ALL ${views('hour')}${isOpen}${among}`,
-          [from, to, ...names, from * HOURS_A_DAY, to * HOURS_A_DAY, ...names],
+          [from, to, ...names, UTC.firstHour(from), UTC.firstHour(to), ...names],
         )
   const found = new Map<string, Map<number, number>>()
   for (const { name, unit, at, views } of rows) {
@@ -66,8 +65,7 @@ async function readViews(
     found.set(String(name), ofName)
     // A name without views in the range has a row all the same.
     if (at === null || at === undefined) continue
-    const hours = PERIOD_MS[by] / PERIOD_MS[unit === 'day' ? 'day' : 'hour']
-    const period = Math.floor(Number(at) / hours)
+    const period = unit === by ? Number(at) : UTC.dayOfHour(Number(at))
     ofName.set(period, (ofName.get(period) ?? 0) + Number(views))
   }
   return found

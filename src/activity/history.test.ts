@@ -9,16 +9,18 @@ import { fewOrMany } from '../../test/scale.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
+import type { Period } from '../support/calendar.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { commitVisits } from './commit.js'
 import { packDimensions, packedPairs, unpackPair } from './packed-dimensions.js'
 import type { MeasuredPeriod, ValuePeriod } from '../dashboard/site-figures.js'
 import { readHistory, readTop } from './history.js'
-import { type Period, PERIOD_MS } from '../support/periods.js'
 import { removeOldVisits } from './retention.js'
 import { readStats } from './stats.js'
 import { readValueHistory } from './value-history.js'
 import type { Visit } from './visit.js'
+
+const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
 const START = Date.UTC(2026, 4, 17)
 const VANISHED_SECONDS = 3600

@@ -3,9 +3,9 @@
  */
 import type { Queryable, SqlRow } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { HOURS_A_DAY, OPEN_DAY } from './books.js'
+import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import { OPEN_DAY, OPEN_HOUR } from './books.js'
 import { NO_VALUE } from './dimension-values.js'
-import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
 import type { MeasuredPeriod, MeasuredValue } from '../dashboard/site-figures.js'
 import { visitorsByHour } from './day-closing.js'
 import { OTHER } from './sums.js'
@@ -27,7 +27,7 @@ export async function readHistory(
   return Array.from({ length: range.to - range.from }, (_, index) => {
     const at = range.from + index
     return {
-      start: new Date(at * PERIOD_MS[by]).toISOString(),
+      start: UTC.textOf(UTC.startOf(by, at)),
       pageViews: views.get(at) ?? 0,
       visitors: visitors.get(at) ?? 0,
     }
@@ -57,14 +57,23 @@ async function readHours(queryable: Queryable, name: string, range: PeriodRange)
   const { rows } = await queryable.query(
     "SELECT 'hour' AS unit, hour AS at, views AS n, visitors AS hours FROM activity_hours " +
       `WHERE name = ? AND hour >= ? AND hour < ? UNION ALL ${OPEN_VISITORS}`,
-    [name, range.from, range.to, name, dayOf(range.from), dayOf(range.to - 1) + 1, name],
+    [
+      name,
+      range.from,
+      range.to,
+      name,
+      UTC.dayOfHour(range.from),
+      UTC.dayOfHour(range.to - 1) + 1,
+      name,
+    ],
   )
   const { hour: hours, groups } = sorted(rows)
   const views = new Map(hours.map(({ at, n }) => [at, n]))
   const visitors = new Map(hours.map(({ at, hours }) => [at, hours]))
   for (const [day, ofDay] of groups) {
-    for (const [hour, n] of visitorsByHour(ofDay).entries()) {
-      visitors.set(day * HOURS_A_DAY + hour, n)
+    const { from, to } = UTC.hoursOf(day)
+    for (const [place, n] of visitorsByHour(ofDay, to - from).entries()) {
+      visitors.set(from + place, n)
     }
   }
   return { views, visitors }
@@ -75,14 +84,14 @@ async function readDays(queryable: Queryable, name: string, range: PeriodRange):
     "SELECT 'day' AS unit, day AS at, views AS n, visitors AS hours FROM activity_days " +
       "WHERE name = ? AND day >= ? AND day < ? UNION ALL SELECT 'hour', hour, views, 0 " +
       'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ? AND ' +
-      `hour >= ${HOURS_A_DAY} * ${OPEN_DAY} UNION ALL ${OPEN_VISITORS}`,
+      `hour >= ${OPEN_HOUR} UNION ALL ${OPEN_VISITORS}`,
     [
       name,
       range.from,
       range.to,
       name,
-      range.from * HOURS_A_DAY,
-      range.to * HOURS_A_DAY,
+      UTC.firstHour(range.from),
+      UTC.firstHour(range.to),
       name,
       name,
       range.from,
@@ -93,7 +102,10 @@ async function readDays(queryable: Queryable, name: string, range: PeriodRange):
   const { day: days, hour: hours, groups } = sorted(rows)
   const views = new Map(days.map(({ at, n }) => [at, n]))
   const visitors = new Map(days.map(({ at, hours }) => [at, hours]))
-  for (const { at, n } of hours) views.set(dayOf(at), (views.get(dayOf(at)) ?? 0) + n)
+  for (const { at, n } of hours) {
+    const day = UTC.dayOfHour(at)
+    views.set(day, (views.get(day) ?? 0) + n)
+  }
   for (const [day, ofDay] of groups) {
     visitors.set(
       day,
@@ -128,10 +140,6 @@ function sorted(rows: readonly SqlRow[]): {
   return { hour: ofUnit('hour'), day: ofUnit('day'), groups }
 }
 
-function dayOf(hour: number): number {
-  return Math.floor(hour / HOURS_A_DAY)
-}
-
 /**
  * The values of a dimension with the most views, in hours of `range`. Whole days that are closed
  * are read from the totals of their days.
@@ -159,12 +167,13 @@ export async function readValues(
   { n, first = [] }: { readonly n: number; readonly first?: readonly string[] },
 ): Promise<MeasuredValue[]> {
   // Whole days of the range are closed up to `closedTo`, at the most.
-  const firstDay = Math.ceil(from / HOURS_A_DAY)
-  const lastDay = Math.max(firstDay, Math.floor(to / HOURS_A_DAY))
+  const firstDay = UTC.dayFrom(from)
+  const lastDay = Math.max(firstDay, UTC.dayOfHour(to))
+  const [firstHour, lastHour] = [UTC.firstHour(firstDay), UTC.firstHour(lastDay)]
   const closedTo =
-    '(SELECT CASE WHEN open_day > ? THEN ? WHEN open_day < ? THEN ? ELSE open_day END ' +
+    '(SELECT CASE WHEN open_hour > ? THEN ? WHEN open_hour < ? THEN ? ELSE open_hour END ' +
     'FROM activity_books WHERE name = ?)'
-  const closedToValues = [lastDay, lastDay, firstDay, firstDay, name]
+  const closedToValues = [lastHour, lastHour, firstHour, firstHour, name]
   const hours =
     'SELECT value, views FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour >= '
   const { rows } = await queryable.query(
@@ -172,7 +181,7 @@ export async function readValues(
     'SELECT value, views, listed FROM (SELECT value, SUM(views) AS views, ' +
       'SUM(SUM(views)) OVER () AS listed FROM (SELECT value, views FROM activity_day_values ' +
       'WHERE name = ? AND dimension = ? AND day >= ? AND day < ? ' +
-      `UNION ALL ${hours} ? AND hour < ? UNION ALL ${hours} ${HOURS_A_DAY} * ${closedTo} ` +
+      `UNION ALL ${hours} ? AND hour < ? UNION ALL ${hours} ${closedTo} ` +
       'AND hour < ?) AS parts GROUP BY value ORDER BY ' +
       (first.length > 0
         ? `CASE WHEN value IN (${placeholders(first.length)}) THEN 0 ELSE 1 END, `
@@ -188,7 +197,7 @@ export async function readValues(
       name,
       dimension,
       from,
-      Math.min(firstDay * HOURS_A_DAY, to),
+      Math.min(firstHour, to),
       name,
       dimension,
       ...closedToValues,

@@ -9,9 +9,8 @@
  */
 import type { Database, Queryable, SqlRow } from '../database/database.js'
 import { hex } from '../database/dialect.js'
-import { HOUR_MS } from '../support/clock.js'
+import { UTC } from '../support/calendar.js'
 import { counted } from '../support/printable.js'
-import { HOURS_A_DAY } from './books.js'
 import type { Expression } from './day-balance.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 import { REMOVED_PAGE } from './remove-value.js'
@@ -76,7 +75,7 @@ export async function* recountHour(
   const before = await readHour(database, name, hour)
   if (!before) return undefined
   const isWhole = before.removed === 0 && before.sumsOnly === 0
-  const mostViews = Math.max(before.views, before.dayViews / HOURS_A_DAY)
+  const mostViews = Math.max(before.views, before.dayViews / before.dayHours)
   const share = Math.min(1, MAX_VISITORS / mostViews)
   const all = { rows: 0, views: 0, unequal: 0 }
   const pages = new Map<string, number>()
@@ -182,7 +181,7 @@ async function countVisitors(
     const { rows } = await queryable.query(
       'SELECT COUNT(*) AS n FROM activity_visitors ' +
         `WHERE name = ? AND day = ? AND hours & ? <> 0${range}`,
-      [name, Math.floor(hour / HOURS_A_DAY), 1 << (hour % HOURS_A_DAY), ...values],
+      [name, UTC.dayOfHour(hour), 1 << UTC.placeOf(hour), ...values],
     )
     visitors += Number(rows[0]?.['n'])
   }
@@ -204,7 +203,8 @@ function visitorsWithin(from: number, to: number): Expression {
 
 /** The sums of an hour, and the page views of its day. */
 async function readHour(queryable: Queryable, name: string, hour: number) {
-  const day = hour - (hour % HOURS_A_DAY)
+  const { from, to } = UTC.hoursOf(UTC.dayOfHour(hour))
+  const [first, end] = [UTC.startOfHour(hour), UTC.startOfHour(hour + 1)]
   const {
     rows: [row],
   } = await queryable.query(
@@ -213,13 +213,14 @@ async function readHour(queryable: Queryable, name: string, hour: number) {
       '(SELECT SUM(sums_only) FROM activity_seconds AS s ' +
       'WHERE s.name = h.name AND s.second >= ? AND s.second < ?) AS sums_only ' +
       'FROM activity_hours AS h WHERE name = ? AND hour = ?',
-    [day, day + HOURS_A_DAY, hour * 3_600, (hour + 1) * 3_600, name, hour],
+    [from, to, first / 1000, end / 1000, name, hour],
   )
   return (
     row && {
       views: Number(row['views']),
       removed: Number(row['removed']),
       dayViews: Number(row['day_views']),
+      dayHours: to - from,
       sumsOnly: Number(row['sums_only']),
     }
   )
@@ -231,7 +232,7 @@ async function piecesOf(
   name: string,
   hour: number,
 ): Promise<[from: number, to: number][]> {
-  const [first, end] = [hour * HOUR_MS, (hour + 1) * HOUR_MS]
+  const [first, end] = [UTC.startOfHour(hour), UTC.startOfHour(hour + 1)]
   const { rows } = await queryable.query(
     'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
       'ORDER BY second',

@@ -6,6 +6,7 @@ import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { systemEnvironment } from '../support/environment.js'
+import { UTC } from '../support/calendar.js'
 import { type Clock, systemClock } from '../support/clock.js'
 import { expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import type { Activity } from './activity.js'
@@ -231,11 +232,11 @@ describe('history() and top()', () => {
   })
 
   test('a range of which hours are no longer kept is one of whole days', () => {
-    const { range } = topQuery({ from: 30 * HOUR_MS, to: 40 * HOUR_MS })
-    assert.deepEqual(wholeDays(range, 30), { from: 30, to: 40 })
-    assert.deepEqual(wholeDays(range, 31), { from: 24, to: 48 })
-    assert.deepEqual(wholeDays({ from: 20, to: 60 }, 48), { from: 0, to: 60 })
-    assert.deepEqual(wholeDays(range, 41), { from: 24, to: 48 })
+    const { range } = topQuery({ from: 30 * HOUR_MS, to: 40 * HOUR_MS }, UTC)
+    assert.deepEqual(wholeDays(range, 30, UTC), { from: 30, to: 40 })
+    assert.deepEqual(wholeDays(range, 31, UTC), { from: 24, to: 48 })
+    assert.deepEqual(wholeDays({ from: 20, to: 60 }, 48, UTC), { from: 0, to: 60 })
+    assert.deepEqual(wholeDays(range, 41, UTC), { from: 24, to: 48 })
   })
 })
 

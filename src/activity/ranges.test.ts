@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/fast-check.js'
 import { historyQuery as askedForHistory, QueryError, topQuery } from '../dashboard/query.js'
+import { UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
 import { historyQuery, topQuery as checkedTop } from './ranges.js'
 
@@ -30,17 +31,18 @@ test('history() and top() take every range that the dashboard lets through', () 
       const range = `from=${to - days * DAY_MS}&to=${to}`
       for (const by of ['hour', 'day']) {
         const asked = letThrough(() => askedForHistory(`/?${range}&by=${by}`, NOW))
-        if (asked) taken += historyQuery(asked.range).range.to
+        if (asked) taken += historyQuery(asked.range, UTC).range.to
       }
       const top = letThrough(() => topQuery(`/?${range}&dimension=page`, NOW, ['page']))
-      if (top) taken += checkedTop({ from: top.from, to: top.to, n: top.n }).n
+      if (top) taken += checkedTop({ from: top.from, to: top.to, n: top.n }, UTC).n
     }),
   )
   assert(taken > 0)
 })
 
 test('a moment that is none is refused by its name: of a wrong type, or of a wrong value', () => {
-  const of = (from: unknown) => () => historyQuery({ by: 'hour', from: from as number, to: NOW })
+  const of = (from: unknown) => () =>
+    historyQuery({ by: 'hour', from: from as number, to: NOW }, UTC)
   for (const from of [NaN, Infinity, 'yesterday', new Date(NaN)]) {
     assert.throws(of(from), { name: 'RangeError', message: /option "from" is/ })
   }

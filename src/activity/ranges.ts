@@ -1,9 +1,8 @@
 /** Checks the queries of `history()` and `top()`, and cuts them to whole hours or days. */
 import { integer, oneOf, onlyKnown, wrongType, wrongValue } from '../support/options.js'
-import { HOURS_A_DAY } from './books.js'
 import { askedValue } from './sums.js'
-import { type LongPeriod, wholePeriods } from '../support/calendar-days.js'
-import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
+import { dayIn, dayText, type LongPeriod, wholePeriods } from '../support/calendar-days.js'
 import {
   checkedRange,
   DEFAULT_VALUES,
@@ -13,10 +12,10 @@ import {
   MAX_PERIODS,
   MAX_VALUES,
   type Moment,
-  type Period,
-  type PeriodRange,
-  startOfDay,
 } from '../support/periods.js'
+
+/** Hours that values are kept for each day of `historyDays`, whatever the clocks do. */
+const HOURS_A_DAY = 24
 
 /** Query of {@link Activity.history}. */
 export interface HistoryQuery {
@@ -61,11 +60,11 @@ export interface CheckedHistory {
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
-export function historyQuery(query: HistoryQuery): CheckedHistory {
+export function historyQuery(query: HistoryQuery, calendar: Calendar): CheckedHistory {
   onlyKnown('history', query, ['from', 'to', 'by', 'dimension', 'value'])
   const asked = oneOf('by', query.by, HISTORY_PERIODS)
   const by = asked === 'hour' ? 'hour' : 'day'
-  const range = checkedRange(query, by, MAX_PERIODS[by])
+  const range = checkedRange(query, by, MAX_PERIODS[by], calendar)
   return asked === 'week' || asked === 'month'
     ? { by, range: wholePeriods(range, asked), summedBy: asked }
     : { by, range }
@@ -75,13 +74,14 @@ export function historyQuery(query: HistoryQuery): CheckedHistory {
 export function valueHistoryQuery(
   query: ValueHistoryQuery,
   dimensions: readonly string[],
+  calendar: Calendar,
 ): CheckedHistory & { dimension: string; value: string } {
   const dimension = oneOf('dimension', query.dimension, dimensions)
   const { value } = query
   const allowed = 'a value as top() returns it, which is no empty text'
   if (typeof value !== 'string') throw wrongType('value', value, allowed)
   if (value === '') throw wrongValue('value', value, allowed)
-  return { ...historyQuery(query), dimension, value: askedValue(dimension, value) }
+  return { ...historyQuery(query, calendar), dimension, value: askedValue(dimension, value) }
 }
 
 /**
@@ -89,16 +89,19 @@ export function valueHistoryQuery(
  *
  * @throws TypeError, RangeError naming the field that is wrong
  */
-export function exportQuery(query: HistoryQuery & { readonly by: Period }): { range: PeriodRange } {
+export function exportQuery(
+  query: HistoryQuery & { readonly by: Period },
+  calendar: Calendar,
+): { range: PeriodRange } {
   const max = query.by === 'hour' ? MAX_HOURS_OF_DAYS : MAX_PERIODS.day
-  return { range: checkedRange(query, query.by, max) }
+  return { range: checkedRange(query, query.by, max, calendar) }
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
-export function topQuery(query: TopQuery): { range: PeriodRange; n: number } {
+export function topQuery(query: TopQuery, calendar: Calendar): { range: PeriodRange; n: number } {
   onlyKnown('top', query, ['from', 'to', 'n'])
   const n = integer('n', query.n ?? DEFAULT_VALUES, 1, MAX_VALUES, 'values')
-  return { range: checkedRange(query, 'hour', MAX_HOURS_OF_DAYS), n }
+  return { range: checkedRange(query, 'hour', MAX_HOURS_OF_DAYS, calendar), n }
 }
 
 /**
@@ -107,11 +110,18 @@ export function topQuery(query: TopQuery): { range: PeriodRange; n: number } {
  *
  * @param keptFrom the first hour that is kept
  */
-export function wholeDays({ from, to }: PeriodRange, keptFrom: number): PeriodRange {
+export function wholeDays(
+  { from, to }: PeriodRange,
+  keptFrom: number,
+  calendar: Calendar,
+): PeriodRange {
   if (from >= keptFrom) return { from, to }
-  const floor = (hour: number): number => Math.floor(hour / HOURS_A_DAY) * HOURS_A_DAY
+  const floor = (hour: number): number => calendar.firstHour(calendar.dayOfHour(hour))
   // The hours of the last day may be read one by one only if its first one is kept.
-  return { from: floor(from), to: floor(to) >= keptFrom ? to : floor(to + HOURS_A_DAY - 1) }
+  return {
+    from: floor(from),
+    to: floor(to) >= keptFrom ? to : calendar.firstHour(calendar.dayFrom(to)),
+  }
 }
 
 /**
@@ -119,16 +129,16 @@ export function wholeDays({ from, to }: PeriodRange, keptFrom: number): PeriodRa
  *
  * @throws TypeError, RangeError for what is no day, or one that has not begun
  */
-export function dayNumber(option: string, day: unknown, now: number): number {
-  const today = new Date(now).toISOString().slice(0, 10)
+export function dayNumber(option: string, day: unknown, now: number, calendar: Calendar): number {
+  const today = dayText(calendar.dayOf(now))
   const allowed = `a day in UTC that has begun, such as "${today}"`
   if (typeof day !== 'string') throw wrongType(option, day, allowed)
-  const ms = startOfDay(day) ?? NaN
-  if (ms >= 0 && ms <= now) return ms / DAY_MS
+  const number = dayIn(day) ?? NaN
+  if (number >= 0 && number <= calendar.dayOf(now)) return number
   throw wrongValue(option, day, allowed)
 }
 
-/** The hour of a moment, counted from 1970. */
-export function hourOf(ms: number): number {
-  return Math.floor(ms / HOUR_MS)
+/** The first hour whose values are kept by the hour for some days. */
+export function keptFrom(now: number, days: number, calendar: Calendar): number {
+  return calendar.hourOf(now) - HOURS_A_DAY * days
 }

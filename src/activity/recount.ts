@@ -1,10 +1,8 @@
 /** When collectors recount hours, and what they do with the results. */
 import type { Database, Queryable } from '../database/database.js'
-import { HOUR_MS } from '../support/clock.js'
+import { UTC } from '../support/calendar.js'
 import type { BurstLogger } from '../support/logger.js'
 import { recountHour } from './hour-recount.js'
-
-const SECONDS_AN_HOUR = 3600
 
 /** Time from one recount of an hour to the next: the hours of a day take 24 minutes. */
 const HOUR_EVERY_MS = 60_000
@@ -33,7 +31,7 @@ export class Recounts {
     const minute = Math.floor(now / HOUR_EVERY_MS)
     if (!this.#current && minute !== this.#minute) {
       this.#minute = minute
-      const hour = await this.#nextHour(database, Math.floor(now / HOUR_MS))
+      const hour = await this.#nextHour(database, UTC.hourOf(now))
       if (hour === undefined) return
       this.#hour = hour
       this.#current = recountHour(database, this.#name, hour)
@@ -49,10 +47,10 @@ export class Recounts {
     for (const before of new Set([Math.min(this.#hour, end), end])) {
       const { rows } = await queryable.query(
         'SELECT MAX(second) AS second FROM activity_seconds WHERE name = ? AND second < ?',
-        [this.#name, before * SECONDS_AN_HOUR],
+        [this.#name, UTC.startOfHour(before) / 1000],
       )
       const second = rows[0]?.['second'] ?? null
-      if (second !== null) return Math.floor(Number(second) / SECONDS_AN_HOUR)
+      if (second !== null) return UTC.hourOf(Number(second) * 1000)
     }
     return undefined
   }
@@ -71,7 +69,7 @@ export class Recounts {
     if (affectedRows === 0 || found === '') return
     this.#logger.error(
       `wide-cache: rows and sums of "${this.#name}" differ: of the hour that began at ` +
-        `${new Date(hour * HOUR_MS).toISOString()}, a recount found ${found}; find out ` +
+        `${UTC.textOf(UTC.startOfHour(hour))}, a recount found ${found}; find out ` +
         'what else has changed the tables, or report a bug; "wide-cache certificate" has the ' +
         'last result of each hour',
     )

@@ -5,7 +5,8 @@
 import { listsOf } from '../database/bulk.js'
 import type { Database, SqlValue, Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { HOURS_A_DAY, openBooks } from './books.js'
+import { UTC } from '../support/calendar.js'
+import { openBooks } from './books.js'
 import { CLOSED_VALUES, weightOf } from './closed-day.js'
 import { DAY_VALUES } from './day-closing.js'
 import { PAGE } from './sums.js'
@@ -88,7 +89,8 @@ async function moveToOther(
   await tx.query(`DELETE FROM ${table.name} WHERE name = ? AND dimension = ? AND value = ?`, place)
   const weights = new Map<number, number>()
   for (const row of rows) {
-    const day = Math.floor(Number(row['period']) / (period === 'hour' ? HOURS_A_DAY : 1))
+    const at = Number(row['period'])
+    const day = period === 'hour' ? UTC.dayOfHour(at) : at
     if (day < openDay) weights.set(day, (weights.get(day) ?? 0) - Number(row['weight']))
   }
   // The other value weighs nothing.

@@ -9,8 +9,9 @@ import {
 import { forUpdate, placeholders } from '../database/dialect.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
 import { table } from '../database/table.js'
-import { HOURS_A_DAY, openDayOf } from './books.js'
-import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { UTC } from '../support/calendar.js'
+import { openHourOf } from './books.js'
+import { keptFrom } from './ranges.js'
 import type { ActivityCertificate } from './certificate.js'
 import { closeDays } from './day-closing.js'
 import { sliceOf } from './sums.js'
@@ -73,11 +74,10 @@ export async function removeOldVisits(
 ): Promise<boolean> {
   const closes = await closeDays(database, name, now, vanishedSeconds, onCertified)
   const keepFrom = Math.floor((now - rowsMs) / 1000)
-  const valuesFrom = Math.floor(now / HOUR_MS) - (valuesDays + SLACK_DAYS) * HOURS_A_DAY
-  const openDay = await openDayOf(database, name)
-  const before = Math.min(valuesFrom, openDay * HOURS_A_DAY)
+  const openHour = await openHourOf(database, name)
+  const before = Math.min(keptFrom(now, valuesDays + SLACK_DAYS, UTC), openHour)
   // A piece of each in turn, so that none waits for what another has more of.
-  let removals: Removal[] = [visitsRemoval(database, name, keepFrom, openDay, removed)]
+  let removals: Removal[] = [visitsRemoval(database, name, keepFrom, openHour, removed)]
   if (removed.values !== before) {
     removals.push(async () => {
       const areMore = await removeValues(database, name, before)
@@ -101,10 +101,10 @@ function visitsRemoval(
   database: Database,
   name: string,
   keepFrom: number,
-  openDay: number,
+  openHour: number,
   removed: Removed,
 ): Removal {
-  const openFrom = (openDay * DAY_MS) / 1000
+  const openFrom = UTC.startOfHour(openHour) / 1000
   const seconds = new SecondsRemoval(database, name, keepFrom)
   const visitors = visitorsRemoval(database, name)
   return async () => {
@@ -189,7 +189,7 @@ async function removeSeconds(
   // Last, so that a commit waits as short as possible.
   const views = new Map<number, number>()
   for (const row of rows) {
-    const hour = Math.floor((Number(row['second']) * 1000) / HOUR_MS)
+    const hour = UTC.hourOf(Number(row['second']) * 1000)
     views.set(hour, (views.get(hour) ?? 0) + Number(row['views']))
   }
   await REMOVED.upsert(

@@ -13,8 +13,8 @@ import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
-import { type LongPeriod, summedBy } from '../support/calendar-days.js'
-import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { UTC } from '../support/calendar.js'
+import { dayText, type LongPeriod, summedBy } from '../support/calendar-days.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { assertCalled } from '../support/missing-call.js'
 import { oneOf } from '../support/options.js'
@@ -22,7 +22,6 @@ import { shared } from '../support/shared.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
-import { HOURS_A_DAY } from './books.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { activityRows } from './engine-settings.js'
 import { readFirstDay } from './first-day.js'
@@ -37,8 +36,8 @@ import {
   dayNumber,
   type HistoryQuery,
   historyQuery,
-  hourOf,
   isOfValue,
+  keptFrom,
   type TopQuery,
   topQuery,
   type ValueHistoryQuery,
@@ -53,9 +52,6 @@ import { MAX_TIME, type Visit } from './visit.js'
 
 /** Time for which an answer of the first day serves all who ask a dashboard. */
 const FIRST_DAY_MS = 1_000
-
-/** Characters of a day such as `2026-05-17`. */
-const DAY_LENGTH = 10
 
 /**
  * Counts the visits of a site. Servers need not be there yet: visits are kept, within bounds, until
@@ -167,7 +163,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   #history(query: HistoryQuery, today?: Overview['today']): Promise<Dated<ActivityPeriod[]>> {
     return this.engine.connections.run(async () => {
-      const { by, range, summedBy: long } = historyQuery(query)
+      const { by, range, summedBy: long } = historyQuery(query, UTC)
       const history = await this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
         readActivityHistory(database, this.#settings, by, range),
       )
@@ -190,7 +186,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   #valueHistory(query: ValueHistoryQuery): Promise<Dated<ValuePeriod[]>> {
     return this.engine.connections.run(async () => {
-      const { by, range, summedBy: long, ...key } = valueHistoryQuery(query, this.dimensions)
+      const { by, range, summedBy: long, ...key } = valueHistoryQuery(query, this.dimensions, UTC)
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
       const history = await this.#read(
@@ -204,13 +200,12 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   #top(dimension: string, query: TopQuery): Promise<Dated<ValueViews[]>> {
     return this.engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.dimensions)
-      const { range, n } = topQuery(query)
+      const { range, n } = topQuery(query, UTC)
       const { historyDays } = this.#settings
       return this.#read(
         `top:${known}:${range.from}:${range.to}:${n}:${historyDays}`,
         (database, { asOf }) => {
-          const keptFrom = hourOf(asOf) - HOURS_A_DAY * historyDays
-          const hours = wholeDays(range, keptFrom)
+          const hours = wholeDays(range, keptFrom(asOf, historyDays, UTC), UTC)
           return readActivityTop(database, this.#settings, known, hours, n)
         },
       )
@@ -251,18 +246,17 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   /** One after the other: nobody waits for them, and each asks SQL several times. */
   async #certificates(days: number): Promise<ActivityCertificate[]> {
-    const today = Math.floor(this.engine.clock.now() / DAY_MS)
+    const today = UTC.dayOf(this.engine.clock.now())
     const certificates: ActivityCertificate[] = []
     for (let day = today - days + 1; day <= today; day++) {
-      const text = new Date(day * DAY_MS).toISOString().slice(0, DAY_LENGTH)
-      certificates.push(await this.certificate(text))
+      certificates.push(await this.certificate(dayText(day)))
     }
     return certificates
   }
 
   certificate(day: string): Promise<ActivityCertificate> {
     return this.engine.connections.run(async () => {
-      const number = dayNumber('day', day, this.engine.clock.now())
+      const number = dayNumber('day', day, this.engine.clock.now(), UTC)
       return this.engine.read(`certificate:${number}`, async (database, { name }) =>
         readCertificate(database, name, number, await database.now()),
       )
@@ -287,12 +281,13 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     const { windowSeconds } = this.#settings
     return this.#read(`overview:${windowSeconds}`, async (database, context) => {
       const { pageViews, visitors } = await readStats(database, context, windowSeconds)
-      const to = hourOf(this.engine.clock.now()) + 1
-      const from = Math.floor((to - 1) / HOURS_A_DAY) * HOURS_A_DAY
+      const hour = UTC.hourOf(this.engine.clock.now())
+      const day = UTC.dayOfHour(hour)
+      const range = { from: UTC.firstHour(day), to: hour + 1 }
       // After the window, so that the hours have at least its page views of the day.
-      const hours = await readHourlyViews(database, context.name, { from, to })
+      const hours = await readHourlyViews(database, context.name, range)
       const today = {
-        day: new Date(from * HOUR_MS).toISOString().slice(0, DAY_LENGTH),
+        day: dayText(day),
         views: hours.reduce((sum, views) => sum + views, 0),
         hours,
       }

@@ -541,7 +541,10 @@ test('locks have one order: books, seconds, hours, rows, visitors, values', asyn
       if (table === 'activity_visitors') {
         visitors.push(...every(values, 7, 2).map((visitor) => (visitor as Buffer).toString('hex')))
       }
-      return { rows: sql.startsWith('SELECT open_day') ? [{ open_day: 0 }] : [], affectedRows: 0 }
+      return {
+        rows: sql.startsWith('SELECT open_day') ? [{ open_day: 0, open_hour: 0 }] : [],
+        affectedRows: 0,
+      }
     },
   }
   const visits = Array.from({ length: 5_000 }, (_, i): Visit => ({

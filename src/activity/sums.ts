@@ -2,8 +2,7 @@ import { normalPath } from '../page-views/path.js'
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES, packedPairs, unpackPair } from './packed-dimensions.js'
 import type { Visit } from './visit.js'
-import { HOURS_A_DAY } from './books.js'
-import { HOUR_MS } from '../support/clock.js'
+import type { Calendar } from '../support/calendar.js'
 
 /** A visitor of a day. */
 export interface SeenVisitor {
@@ -100,6 +99,7 @@ type VisitorsOfDay = Map<string, SeenVisitor>
 
 /** Adds up visits: the visitors of each day, and the values of each hour. */
 export class Sums {
+  readonly #calendar: Calendar
   readonly #visitors = new Map<number, VisitorsOfDay>()
   readonly #values = new Map<number, HourCounts>()
   /** The second that the last visit was in. */
@@ -107,6 +107,10 @@ export class Sums {
   #hourBit = 0
   #ofDay: VisitorsOfDay = new Map()
   #ofHour = new HourCounts()
+
+  constructor(calendar: Calendar) {
+    this.#calendar = calendar
+  }
 
   /** Visits come in the order of their times. */
   add({ visitor, page, dimensions }: Visit, time: number): void {
@@ -141,10 +145,10 @@ export class Sums {
   }
 
   #turnTo(second: number): void {
-    const hour = Math.floor((second * 1000) / HOUR_MS)
-    const day = Math.floor(hour / HOURS_A_DAY)
+    const hour = this.#calendar.hourOf(second * 1000)
+    const day = this.#calendar.dayOfHour(hour)
     this.#second = second
-    this.#hourBit = 1 << (hour % HOURS_A_DAY)
+    this.#hourBit = 1 << this.#calendar.placeOf(hour)
     this.#ofDay = this.#visitors.get(day) ?? new Map()
     this.#visitors.set(day, this.#ofDay)
     this.#ofHour = this.#values.get(hour) ?? new HourCounts()

@@ -1,6 +1,6 @@
 import type { Queryable } from '../database/database.js'
 import { measureName, otherMeasure } from '../page-views/measures.js'
-import type { PeriodRange } from '../support/periods.js'
+import type { PeriodRange } from '../support/calendar.js'
 import type { ValueViews } from '../dashboard/site-figures.js'
 import { readTop, readValues } from './history.js'
 import type { Site } from './history-beside.js'

@@ -3,8 +3,8 @@
  * grow with the other values.
  */
 import type { Queryable } from '../database/database.js'
-import { type Period, PERIOD_MS, type PeriodRange } from '../support/periods.js'
-import { HOURS_A_DAY, OPEN_DAY } from './books.js'
+import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import { OPEN_HOUR } from './books.js'
 import { NO_VALUE } from './dimension-values.js'
 import { readMissing } from './first-day.js'
 import type { ValuePeriod } from '../dashboard/site-figures.js'
@@ -25,10 +25,10 @@ export async function readValueHistory(
   return Array.from({ length: range.to - range.from }, (_, index) => {
     const at = range.from + index
     const pageViews = views.get(at)
-    const time = at * PERIOD_MS[by]
+    const day = by === 'day' ? at : UTC.dayOfHour(at)
     return {
-      start: new Date(time).toISOString(),
-      pageViews: pageViews === undefined ? missing(name, time) : pageViews,
+      start: UTC.textOf(UTC.startOf(by, at)),
+      pageViews: pageViews === undefined ? missing(name, day) : pageViews,
     }
   })
 }
@@ -72,17 +72,16 @@ async function readHours(queryable: Queryable, name: string, { from, to }: Perio
 
 async function readDays(queryable: Queryable, name: string, { from, to }: PeriodRange, key: Key) {
   const { rows } = await queryable.query(
-    `${selectOf('day')} UNION ALL ` +
-      `${selectOf('hour')} AND t.hour >= ${HOURS_A_DAY} * ${OPEN_DAY}`,
+    `${selectOf('day')} UNION ALL ` + `${selectOf('hour')} AND t.hour >= ${OPEN_HOUR}`,
     [
       ...valuesOf(key, name, from, to),
-      ...valuesOf(key, name, from * HOURS_A_DAY, to * HOURS_A_DAY),
+      ...valuesOf(key, name, UTC.firstHour(from), UTC.firstHour(to)),
       name,
     ],
   )
   const views = new Map<number, number | null>()
   for (const { unit, at, views: listed, others } of rows) {
-    const day = unit === 'day' ? Number(at) : Math.floor(Number(at) / HOURS_A_DAY)
+    const day = unit === 'day' ? Number(at) : UTC.dayOfHour(Number(at))
     const before = views.get(day)
     const found = viewsIn(listed, others)
     views.set(day, before === null || found === null ? null : (before ?? 0) + found)

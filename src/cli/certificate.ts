@@ -3,6 +3,8 @@ import type { Writable } from 'node:stream'
 import { type ActivityCertificate, readCertificate } from '../activity/certificate.js'
 import { recountsLine } from '../activity/certificate-line.js'
 import { dayNumber } from '../activity/ranges.js'
+import { UTC } from '../support/calendar.js'
+import { dayText } from '../support/calendar-days.js'
 import type { Logger } from '../support/logger.js'
 import { activityNamed, withActivities } from './activities.js'
 import type { OptionsOf } from './arguments.js'
@@ -19,7 +21,7 @@ export async function printCertificate(
 ): Promise<boolean> {
   const now = Date.now()
   // Before anything is opened.
-  const day = dayNumber('day', options.day ?? new Date(now).toISOString().slice(0, 10), now)
+  const day = dayNumber('day', options.day ?? dayText(UTC.dayOf(now)), now, UTC)
   let balanced = false
   await withActivities(options.database, logger, async (database) => {
     const name = await activityNamed(database, options.name)

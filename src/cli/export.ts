@@ -1,18 +1,17 @@
 /** `wide-cache export`: the sums of an activity, as text on stdout. */
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { HOURS_A_DAY } from '../activity/books.js'
 import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/history-beside.js'
-import { exportQuery, hourOf, topQuery, wholeDays } from '../activity/ranges.js'
+import { exportQuery, keptFrom, topQuery, wholeDays } from '../activity/ranges.js'
 import { readActivityTop } from '../activity/top-beside.js'
 import type { ActivityPeriod, MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
 import type { Database, Queryable } from '../database/database.js'
 import { measureOf } from '../page-views/measures.js'
+import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
 import { csvRow } from '../support/csv.js'
 import type { Logger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
-import type { Period, PeriodRange } from '../support/periods.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { activityNamed, dimensionNamed, withActivities } from './activities.js'
 import { type OptionsOf, UsageError } from './arguments.js'
@@ -47,16 +46,16 @@ type Read = (database: Database, name: string) => Rows
 function historyOf(options: ExportOptions): Read {
   if (options.n !== undefined) throw new UsageError('--n goes with --top')
   const by = oneOf('by', options.by ?? 'day', ['hour', 'day'])
-  const { range } = exportQuery({ ...momentsOf(options), by })
+  const { range } = exportQuery({ ...momentsOf(options), by }, UTC)
   return (database, name) => history(database, name, by, range)
 }
 
 function topOf(options: ExportOptions, dimension: string): Read {
   if (options.by !== undefined) throw new UsageError('--by does not go with --top')
-  const { range, n } = topQuery({ ...momentsOf(options), n: options.n })
+  const { range, n } = topQuery({ ...momentsOf(options), n: options.n }, UTC)
   return async function* (database, name) {
     const known = await dimensionNamed(database, name, 'top', dimension)
-    const hours = wholeDays(range, await keptFrom(database, name))
+    const hours = wholeDays(range, await keptFromOf(database, name), UTC)
     const { name: site, measure } = measureOf(name)
     const values =
       measure === 'bots'
@@ -85,9 +84,9 @@ function momentsOf({ from, to }: ExportOptions): { from: string; to: string } {
 }
 
 /** The first hour whose values are kept by the hour. */
-async function keptFrom(queryable: Queryable, name: string): Promise<number> {
+async function keptFromOf(queryable: Queryable, name: string): Promise<number> {
   const days = (await readNameSettings(queryable, name))?.historyDays ?? 0
-  return hourOf(await queryable.now()) - HOURS_A_DAY * days
+  return keptFrom(await queryable.now(), days, UTC)
 }
 
 async function* history(

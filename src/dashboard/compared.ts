@@ -1,4 +1,5 @@
 /** The counts of a list beside those of the period before. */
+import { type Period, UTC } from '../support/calendar.js'
 import type { Range } from './source.js'
 import type { Since } from './since.js'
 import { before, type Span } from './span.js'
@@ -22,11 +23,11 @@ export interface Counts<Value> {
  */
 export async function comparison<Value>(
   span: Span,
-  { now, unitMs, since }: { readonly now: number; readonly unitMs: number; readonly since: Since },
+  { now, unit, since }: { readonly now: number; readonly unit: Period; readonly since: Since },
   read: (range: Range) => Promise<Counts<Value> | null>,
 ): Promise<(value: Value, count: number) => Compared> {
   const { from, to } = span
-  const end = Math.max(from, Math.min(to, Math.floor(now / unitMs) * unitMs))
+  const end = Math.max(from, Math.min(to, UTC.startOf(unit, UTC.periodOf(unit, now))))
   const counts = (range: Range) => (range.from < range.to ? read(range) : null)
   const sooner = before(span, end, since.whole)
   // As much of the span as there is before it.

@@ -1,5 +1,4 @@
 /** The figures of a span for the page, each beside that of the period before. */
-import { HOUR_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
 import type { ValueViews } from './site-figures.js'
@@ -92,7 +91,7 @@ export async function list(
   const since = await sinceOf(source, read)
   const [top, compared] = await Promise.all([
     values({ from: span.from, to: span.to }, Math.min(MAX_VALUES, n + WITHOUT_NAME)),
-    comparison<string | null>(span, { now, unitMs: HOUR_MS, since }, async (range) =>
+    comparison<string | null>(span, { now, unit: 'hour', since }, async (range) =>
       viewsIn(await values(range, MAX_VALUES)),
     ),
   ])

@@ -1,5 +1,4 @@
 /** The most viewed items of hits in a span, each beside its hits in the period before. */
-import { DAY_MS } from '../support/clock.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison } from './compared.js'
 import { sinceOf } from './since.js'
@@ -31,7 +30,7 @@ export async function hitsList(
   const since = await sinceOf(one, read)
   const [items, compared] = await Promise.all([
     top({ from: span.from, to: span.to }),
-    comparison<string>(span, { now, unitMs: DAY_MS, since }, async (range) => {
+    comparison<string>(span, { now, unit: 'day', since }, async (range) => {
       const items = await top(range)
       return items && { listed: new Map(items), isWhole: items.length < MAX_VALUES }
     }),

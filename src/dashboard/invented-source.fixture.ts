@@ -1,7 +1,7 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
 import type { LiveActivity } from './site-figures.js'
 import type { DashboardHits, DashboardSource, Dated, Range, ValueRange } from './source.js'
-import type { Period } from '../support/periods.js'
+import type { Period } from '../support/calendar.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS

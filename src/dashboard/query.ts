@@ -1,4 +1,5 @@
 /** Reads and checks the query of a request. An error names the parameter and what is allowed. */
+import { type Period, UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
 import {
   DEFAULT_VALUES,
@@ -6,8 +7,6 @@ import {
   MAX_PERIODS,
   MAX_VALUES,
   momentOf,
-  type Period,
-  PERIOD_MS,
   rangeOf,
 } from '../support/periods.js'
 import type { Range } from './source.js'
@@ -102,22 +101,23 @@ function periodOf(value: string | null): Period {
 function timeOf(query: URLSearchParams, now: number, by: Period, max: number): Range {
   const to = momentIn(query.get('to')) ?? now
   // From where it is widened to, or 30 days would be 31.
-  const end = Math.ceil(to / PERIOD_MS[by]) * PERIOD_MS[by]
+  const end = UTC.startOf(by, UTC.rangeOf(by, to, to).to)
   const from = momentIn(query.get('from')) ?? Math.max(0, end - DEFAULT_DAYS * DAY_MS)
   const range = rangeOf(
     { from, to },
     by,
     max,
+    UTC,
     (end, allowed = TIMES) => new QueryError(end, query.get(end), allowed),
   )
-  return { from: range.from * PERIOD_MS[by], to: range.to * PERIOD_MS[by] }
+  return { from: UTC.startOf(by, range.from), to: UTC.startOf(by, range.to) }
 }
 
 /** Returns `NaN` for what is no moment. */
 function momentIn(value: string | null): number | undefined {
   if (value === null) return undefined
   if (MILLISECONDS.test(value)) return Number(value)
-  return (DATE_OR_ZONED.test(value) ? momentOf(value) : undefined) ?? NaN
+  return (DATE_OR_ZONED.test(value) ? momentOf(value, UTC) : undefined) ?? NaN
 }
 
 /** `n`. @throws QueryError */

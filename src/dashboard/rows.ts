@@ -3,6 +3,8 @@
  * history, the most viewed values, and what the page shows, with its shares, its changes and the
  * figures of the period before.
  */
+import { UTC } from '../support/calendar.js'
+import { dayText } from '../support/calendar-days.js'
 import { csvRow } from '../support/csv.js'
 import { list, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
@@ -204,8 +206,6 @@ function cellOf(column: string, value: Cell): Cell {
 
 /** `activity-page-2026-11-01-2026-11-30.csv`: letters that need no escape in a header. */
 export function fileName(name: string, { what, range: { from, to } }: Table): string {
-  const [first, last] = [from, Math.max(from, to - 1)].map((time) =>
-    new Date(time).toISOString().slice(0, 10),
-  )
+  const [first, last] = [from, Math.max(from, to - 1)].map((time) => dayText(UTC.dayOf(time)))
   return `${`${name}-${what}`.replace(/[^A-Za-z0-9_.-]/g, '_')}-${first}-${last}.csv`
 }

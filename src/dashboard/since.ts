@@ -2,8 +2,8 @@
  * The days that figures can be compared with. A day before the first one has no figures, which is
  * not 0, and the first one began with the site somewhere in its middle.
  */
-import { DAY_MS } from '../support/clock.js'
-import { startOfDay } from '../support/periods.js'
+import { UTC } from '../support/calendar.js'
+import { dayIn } from '../support/calendar-days.js'
 import type { ValuePeriod } from './site-figures.js'
 import type { Beginning, Read } from './source.js'
 
@@ -19,8 +19,8 @@ export interface Since {
 export async function sinceOf(source: Beginning, read: Read): Promise<Since> {
   if (!source.firstDay) return { firstDay: null, whole: 0 }
   const firstDay = await read('the first day', async () => source.firstDay!())
-  const start = firstDay === null ? undefined : startOfDay(firstDay)
-  return { firstDay, whole: start === undefined ? Infinity : start + DAY_MS }
+  const day = firstDay === null ? undefined : dayIn(firstDay)
+  return { firstDay, whole: day === undefined ? Infinity : UTC.startOfDay(day + 1) }
 }
 
 /** The page views of periods; `null`: those before the first whole day are not known. */

@@ -1,4 +1,4 @@
-import type { Period } from '../support/periods.js'
+import type { Period } from '../support/calendar.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 import type { Collecting } from '../wide-cache/operations/operations.js'
 import type { ActivityPeriod, LiveActivity, ValuePeriod, ValueViews } from './site-figures.js'

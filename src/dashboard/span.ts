@@ -2,8 +2,10 @@
  * The ranges that the page offers, in whole UTC days, and the period before each. That has the same
  * weekdays: it is so many whole weeks earlier that the two do not overlap.
  */
+import { type Period, UTC } from '../support/calendar.js'
+import { dayIn } from '../support/calendar-days.js'
 import { DAY_MS } from '../support/clock.js'
-import { MAX_PERIODS, type Period, startOfDay } from '../support/periods.js'
+import { MAX_PERIODS } from '../support/periods.js'
 import { QueryError, parametersOf } from './query.js'
 import type { Range } from './source.js'
 
@@ -24,33 +26,33 @@ const RANGES: Readonly<Record<string, readonly [days: number, ago: number]>> = {
 const DEFAULT_RANGE = '7d'
 /** Longer ranges are shown by day. */
 const DAYS_BY_HOUR = 2
-const WEEK_MS = 7 * DAY_MS
+const DAYS_A_WEEK = 7
 
 /** `range`, or `from` and `to`, its first and last day. */
 export const SPAN_PARAMETERS = ['range', 'from', 'to']
 
 /** @throws QueryError */
 export function spanOf(query: URLSearchParams, now: number): Span {
-  const today = Math.floor(now / DAY_MS) * DAY_MS
+  const today = UTC.dayOf(now)
   if (query.get('from') === null && query.get('to') === null) {
     const name = query.get('range') ?? DEFAULT_RANGE
     const known = Object.hasOwn(RANGES, name) ? RANGES[name] : undefined
     if (!known) throw new QueryError('range', name, Object.keys(RANGES).join(', '))
     const [days, ago] = known
-    const to = today + (1 - ago) * DAY_MS
-    return spanFrom(to - days * DAY_MS, to)
+    const end = today + 1 - ago
+    return spanFrom(end - days, end)
   }
   const [from, last] = (['from', 'to'] as const).map((end) => {
-    const day = query.get(end)
-    const start = day === null ? undefined : startOfDay(day)
-    if (start === undefined || start < 0) throw new QueryError(end, day, 'a day such as 2026-11-01')
-    return start
+    const text = query.get(end)
+    const day = text === null ? undefined : dayIn(text)
+    if (day === undefined || day < 0) throw new QueryError(end, text, 'a day such as 2026-11-01')
+    return day
   }) as [number, number]
-  if (from > last || last - from >= MAX_PERIODS.day * DAY_MS) {
+  if (from > last || last - from >= MAX_PERIODS.day) {
     const allowed = `a day before "to", at most ${MAX_PERIODS.day} days`
     throw new QueryError('from', query.get('from'), allowed)
   }
-  return spanFrom(from, last + DAY_MS)
+  return spanFrom(from, last + 1)
 }
 
 /** The span that the query of a URL asks for, and its other parameters. @throws QueryError */
@@ -63,9 +65,15 @@ export function spanQuery(
   return { span: spanOf(query, now), query }
 }
 
-function spanFrom(from: number, to: number): Span {
-  const by = to - from > DAYS_BY_HOUR * DAY_MS ? 'day' : 'hour'
-  return { from, to, by, beforeMs: Math.ceil((to - from) / WEEK_MS) * WEEK_MS }
+/** Days from `first` up to, without, `end`. */
+function spanFrom(first: number, end: number): Span {
+  const days = end - first
+  return {
+    from: UTC.startOfDay(first),
+    to: UTC.startOfDay(end),
+    by: days > DAYS_BY_HOUR ? 'day' : 'hour',
+    beforeMs: Math.ceil(days / DAYS_A_WEEK) * DAYS_A_WEEK * DAY_MS,
+  }
 }
 
 /**

@@ -6,14 +6,16 @@ import { fewOrMany } from '../../test/scale.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import { type PeriodRange, PERIOD_MS } from '../support/periods.js'
+import type { PeriodRange } from '../support/calendar.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
 import { DAYS, HOURS, readTopOf, removeHours } from './history.js'
 import { moveHits } from './move.js'
 import { readItemHistory, readItemRange, type RecordedHits } from './read-history.js'
 
-const HOUR_MS = 3_600_000
+const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS } as const
+
 const NOW = Date.UTC(2026, 4, 17, 12, 30)
 const ITEMS = ['a', 'b', 'c', '日本']
 
@@ -137,13 +139,15 @@ for (const [dialect, url] of [
             [HOURS, 30],
             [DAYS, 2],
           ] as const) {
-            const to = Math.floor(NOW / part.ms) + 1
+            const to = Math.floor(NOW / PERIOD_MS[part.period]) + 1
             const range = { from: to - periods, to }
             const top = new Map(await readTopOf(db, part, name, 10, range))
             for (const item of ITEMS) {
               const expected = counted.filter(
                 ({ item: one, time }) =>
-                  one === item && time >= range.from * part.ms && time < to * part.ms,
+                  one === item &&
+                  time >= range.from * PERIOD_MS[part.period] &&
+                  time < to * PERIOD_MS[part.period],
               )
               assert.equal(top.get(item) ?? 0, expected.length, `${part.period} ${item}`)
             }

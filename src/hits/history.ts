@@ -1,8 +1,7 @@
 /** Hits by the hour and by the UTC day: adds them, with the counts of items, and reads them. */
-import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
-import type { PeriodRange } from '../support/periods.js'
+import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
 import { COUNTS } from './counts.js'
 
 /** Hours that hits are kept by the hour. */
@@ -11,13 +10,11 @@ export const KEPT_HOURS = 8 * 24
 /** The tables, and what they are divided by. */
 export const HOURS = {
   table: table('hits_hours', ['name', 'item', 'hour'], ['hits', 'add']),
-  period: 'hour',
-  ms: HOUR_MS,
+  period: 'hour' as Period,
 }
 export const DAYS = {
   table: table('hits_days', ['name', 'item', 'day'], ['hits', 'add']),
-  period: 'day',
-  ms: DAY_MS,
+  period: 'day' as Period,
 }
 
 /** A hit that counts. */
@@ -38,24 +35,29 @@ export async function addHits(
 ): Promise<void> {
   await COUNTS.upsert(
     tx,
-    summed(hits, Infinity).map(([item, , sum]) => [name, item, sum]),
+    summed(hits, () => 0).map(([item, , sum]) => [name, item, sum]),
   )
-  for (const { table, ms } of [HOURS, DAYS]) {
+  for (const { table, period } of [HOURS, DAYS]) {
     await table.upsert(
       tx,
-      summed(hits, ms).map(([item, period, sum]) => [name, item, period, sum]),
+      summed(hits, (at) => UTC.periodOf(period, at)).map(([item, at, sum]) => [
+        name,
+        item,
+        at,
+        sum,
+      ]),
     )
   }
 }
 
-/** Adds up the hits of each item in each period of `ms`, by item, then period. */
+/** Adds up the hits of each item in each period, by item, then period. */
 function summed(
   hits: readonly CountedHit[],
-  ms: number,
+  periodOf: (at: number) => number,
 ): (readonly [item: Buffer, period: number, hits: number])[] {
   const sums = new Map<string, [item: Buffer, period: number, hits: number]>()
   for (const { item, at } of hits) {
-    const period = Math.floor(at / ms)
+    const period = periodOf(at)
     const key = `${period} ${item}`
     const sum = sums.get(key)
     if (sum) sum[2]++
@@ -66,7 +68,7 @@ function summed(
 
 /** The first hour whose hits are kept by the hour. */
 export function keptHoursFrom(now: number): number {
-  return Math.floor(now / HOUR_MS) - KEPT_HOURS
+  return UTC.hourOf(now) - KEPT_HOURS
 }
 
 /** The `n` items with the most hits in the hours or days of a range. */

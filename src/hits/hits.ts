@@ -1,5 +1,6 @@
 import type { Handler, ServerRequest } from '../page-views/handler.js'
-import type { Moment, Period } from '../support/periods.js'
+import type { Period } from '../support/calendar.js'
+import type { Moment } from '../support/periods.js'
 import type { Recorder } from '../wide-cache/recorder.js'
 import type { HitsPeriod } from './read-history.js'
 import type { HitsMiddlewareOptions } from './middleware.js'

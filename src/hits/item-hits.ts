@@ -9,10 +9,11 @@ import {
 } from '../page-views/measures.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
 import { Visitors } from '../page-views/visitors.js'
+import { UTC } from '../support/calendar.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { assertCalled } from '../support/missing-call.js'
 import { integer, oneOf, onlyKnown } from '../support/options.js'
-import { checkedRange, MAX_PERIODS, type Moment, PERIOD_MS } from '../support/periods.js'
+import { checkedRange, MAX_PERIODS, type Moment } from '../support/periods.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import { recordedNames } from '../wide-cache/ledger/name-settings.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
@@ -137,7 +138,7 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
       const checked = integer('n', n, 1, MAX_TOP, 'items')
       if (isRange(options)) {
         onlyKnown('top', options, ['from', 'to'])
-        const range = checkedRange(options, 'day', MAX_PERIODS.day)
+        const range = checkedRange(options, 'day', MAX_PERIODS.day, UTC)
         return this.engine.read(`top:${checked}:${range.from}:${range.to}`, (database) =>
           readTopOf(database, DAYS, name, checked, range),
         )
@@ -146,7 +147,7 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
       if (options.hours === undefined) return readTop(this.engine.database, name, checked)
       const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
       return this.engine.read(`top:${checked}:${hours}`, async (database) => {
-        const to = Math.floor((await database.now()) / PERIOD_MS.hour) + 1
+        const to = UTC.hourOf(await database.now()) + 1
         return readTopOf(database, HOURS, name, checked, { from: to - hours, to })
       })
     })
@@ -171,7 +172,7 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
       if (isRange(options)) {
         onlyKnown('history', options, ['from', 'to', 'by'])
         const by = oneOf('by', options.by, ['hour', 'day'])
-        const range = checkedRange(options, by, MAX_PERIODS[by])
+        const range = checkedRange(options, by, MAX_PERIODS[by], UTC)
         const now = await database.now()
         return readItemRange(database, await this.#site(), text, now, { by, ...range })
       }

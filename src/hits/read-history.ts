@@ -2,8 +2,8 @@
 import type { Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { type Measure, measureName, otherMeasure } from '../page-views/measures.js'
-import { DAY_MS } from '../support/clock.js'
-import type { Period, PeriodRange } from '../support/periods.js'
+import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import { dayText } from '../support/calendar-days.js'
 import { DAYS, HOURS, keptHoursFrom } from './history.js'
 
 /** Days of one `history()`. */
@@ -50,7 +50,7 @@ export async function readItemHistory(
   now: number,
   days: number,
 ): Promise<HitsPeriod[]> {
-  const to = Math.floor(now / DAY_MS) + 1
+  const to = UTC.dayOf(now) + 1
   return readPeriods(queryable, DAYS, site, item, { from: to - days, to })
 }
 
@@ -78,7 +78,7 @@ export async function readItemRange(
 /** Each measure by its own name, in one statement. */
 async function readPeriods(
   queryable: Queryable,
-  { table, period, ms }: typeof HOURS,
+  { table, period }: typeof HOURS,
   { name, count, hasOther }: RecordedHits,
   item: string,
   { from, to }: PeriodRange,
@@ -100,7 +100,7 @@ async function readPeriods(
   )
   return Array.from({ length: to - from }, (_, index) => {
     const at = from + index
-    const start = new Date(at * ms).toISOString()
+    const start = UTC.textOf(UTC.startOf(period, at))
     const of = (measure: Measure, firstDay: string | null | undefined): number | null =>
       found.get(`${measureName(name, measure)} ${at}`) ?? (firstDay && start >= firstDay ? 0 : null)
     return {
@@ -118,5 +118,5 @@ export async function readFirstDay(queryable: Queryable, name: string): Promise<
     name,
   ])
   const day = rows[0]?.['day'] ?? null
-  return day === null ? null : new Date(Number(day) * DAY_MS).toISOString().slice(0, 10)
+  return day === null ? null : dayText(Number(day))
 }

@@ -28,6 +28,14 @@ export function dayText(day: number): string {
   return new Date(day * DAY_MS).toISOString().slice(0, 10)
 }
 
+/** Returns the day that is written as `2026-05-17`; `undefined` for what is no day. */
+export function dayIn(text: string): number | undefined {
+  const ms = Date.parse(`${text}T00:00:00Z`)
+  // Of 30 February, a Date makes 2 March; of 2026-05, 1 May.
+  const isDay = !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, 10) === text
+  return isDay ? ms / DAY_MS : undefined
+}
+
 /** A length of time that is summed from days. */
 export type LongPeriod = 'week' | 'month'
 

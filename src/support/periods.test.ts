@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { type Period, UTC } from './calendar.js'
+import { dayIn } from './calendar-days.js'
 import { DAY_MS, HOUR_MS } from './clock.js'
-import { momentOf, type Period, rangeOf, startOfDay } from './periods.js'
+import { momentOf, rangeOf } from './periods.js'
 
 /** The range of hours or days between two moments, or which end is wrong and what is allowed. */
 function asked(from: unknown, to: unknown, by: Period = 'hour', max = 2): unknown {
@@ -10,6 +12,7 @@ function asked(from: unknown, to: unknown, by: Period = 'hour', max = 2): unknow
       { from, to },
       by,
       max,
+      UTC,
       (end, allowed) => new Error(`${end}: ${allowed ?? 'a moment'}`),
     )
   } catch (error) {
@@ -44,17 +47,21 @@ test('a moment is a Date, a number, or a text in ISO 8601', () => {
     '2026-05-17T12:00Z',
     '2026-05-17T14:00:00.000+02:00',
   ]) {
-    assert.equal(momentOf(given), noon)
+    assert.equal(momentOf(given, UTC), noon)
   }
-  assert.equal(momentOf('2026-05-17'), Date.UTC(2026, 4, 17))
-  assert.equal(momentOf('2026-05-17T12:00'), new Date(2026, 4, 17, 12).getTime(), 'of this machine')
-  assert.equal(momentOf('17 May 2026'), undefined)
+  assert.equal(momentOf('2026-05-17', UTC), Date.UTC(2026, 4, 17))
+  assert.equal(
+    momentOf('2026-05-17T12:00', UTC),
+    new Date(2026, 4, 17, 12).getTime(),
+    'of this machine',
+  )
+  assert.equal(momentOf('17 May 2026', UTC), undefined)
 })
 
-test('a day that does not exist has no start', () => {
-  assert.equal(startOfDay('1970-01-02'), DAY_MS)
-  assert.equal(startOfDay('2024-02-29'), Date.UTC(2024, 1, 29))
+test('a day that does not exist has no number', () => {
+  assert.equal(dayIn('1970-01-02'), 1)
+  assert.equal(dayIn('2024-02-29'), Date.UTC(2024, 1, 29) / DAY_MS)
   for (const text of ['2023-02-29', '2026-13-01', '2026-1-1', '2026-05-17T12:00', '']) {
-    assert.equal(startOfDay(text), undefined, text)
+    assert.equal(dayIn(text), undefined, text)
   }
 })

@@ -1,22 +1,14 @@
-/** Hours and UTC days: ranges of them, and moments and days written as text. */
-import { DAY_MS, HOUR_MS } from './clock.js'
+/** Ranges of hours and days, and moments, as users write them. */
+import type { Calendar, Period, PeriodRange } from './calendar.js'
+import { dayIn } from './calendar-days.js'
 import { wrongType, wrongValue } from './options.js'
 
-/** A length of time that history is divided by. */
-export type Period = 'hour' | 'day'
-
-/** A period of a history: hours and days, or weeks from Monday and months, which are summed days. */
+/**
+ * A period of a history: hours and days, or weeks from Monday and months, which are summed days.
+ */
 export type HistoryPeriod = Period | 'week' | 'month'
 
 export const HISTORY_PERIODS: readonly HistoryPeriod[] = ['hour', 'day', 'week', 'month']
-
-/** Hours or days since 1970, from `from` up to, without, `to`. */
-export interface PeriodRange {
-  readonly from: number
-  readonly to: number
-}
-
-export const PERIOD_MS: Readonly<Record<Period, number>> = { hour: HOUR_MS, day: DAY_MS }
 
 /** A moment: a Date, milliseconds since the Unix epoch, or ISO 8601 such as `2026-05-17T12:00Z`. */
 export type Moment = Date | number | string
@@ -25,7 +17,7 @@ export type Moment = Date | number | string
 export const MAX_PERIODS: Readonly<Record<Period, number>> = { hour: 8_784, day: 3_660 }
 
 /** Hours of one answer whose cost grows with its days: as long a time as days. */
-export const MAX_HOURS_OF_DAYS = (MAX_PERIODS.day * DAY_MS) / HOUR_MS
+export const MAX_HOURS_OF_DAYS = 24 * MAX_PERIODS.day
 
 /** Values of one answer. */
 export const MAX_VALUES = 1_000
@@ -46,16 +38,16 @@ export function rangeOf(
   { from, to }: { readonly from: unknown; readonly to: unknown },
   by: Period,
   max: number,
+  calendar: Calendar,
   wrong: (end: 'from' | 'to', allowed?: string) => Error,
 ): PeriodRange {
-  const [since, until] = [momentOf(from), momentOf(to)]
+  const [since, until] = [momentOf(from, calendar), momentOf(to, calendar)]
   if (until === undefined) throw wrong('to')
   if (since === undefined) throw wrong('from')
   if (since > until) throw wrong('from', 'a moment that is not after "to"')
-  const ms = PERIOD_MS[by]
-  const range = { from: Math.floor(since / ms), to: Math.ceil(until / ms) }
+  const range = calendar.rangeOf(by, since, until)
   if (range.to - range.from <= max) return range
-  throw wrong('from', `at most ${(max * ms) / DAY_MS} days before "to"`)
+  throw wrong('from', `at most ${by === 'hour' ? max / 24 : max} days before "to"`)
 }
 
 const MOMENT = 'a Date, milliseconds since 1970, or an ISO 8601 text such as "2026-05-17T12:00Z"'
@@ -69,8 +61,9 @@ export function checkedRange(
   query: { readonly from: unknown; readonly to: unknown },
   by: Period,
   max: number,
+  calendar: Calendar,
 ): PeriodRange {
-  return rangeOf(query, by, max, (end, allowed = MOMENT) => {
+  return rangeOf(query, by, max, calendar, (end, allowed = MOMENT) => {
     const given = query[end]
     const isMoment = given instanceof Date || ['number', 'string'].includes(typeof given)
     return (isMoment ? wrongValue : wrongType)(end, given, allowed)
@@ -78,23 +71,15 @@ export function checkedRange(
 }
 
 /** Returns the milliseconds since the Unix epoch of a {@link Moment}; `undefined`: it is none. */
-export function momentOf(given: unknown): number | undefined {
+export function momentOf(given: unknown, calendar: Calendar): number | undefined {
   const ms = given instanceof Date ? given.getTime() : given
-  const moment = typeof ms === 'string' ? momentIn(ms) : ms
+  const moment = typeof ms === 'string' ? momentIn(ms, calendar) : ms
   return typeof moment === 'number' && moment >= 0 && moment <= LAST_MOMENT ? moment : undefined
 }
 
-function momentIn(text: string): number | undefined {
+function momentIn(text: string, calendar: Calendar): number | undefined {
   // Date.parse takes 2026-02-31 for a day in March.
-  const exists = ISO.test(text) && startOfDay(text.slice(0, DAY_LENGTH)) !== undefined
-  return exists ? Date.parse(text) : undefined
-}
-
-/** The start of a UTC day that is written as `2026-05-17`; `undefined` for what is no day. */
-export function startOfDay(text: string): number | undefined {
-  const ms = Date.parse(`${text}T00:00:00Z`)
-  // Of 30 February, a Date makes 2 March; of 2026-05, 1 May.
-  return !Number.isNaN(ms) && new Date(ms).toISOString().slice(0, DAY_LENGTH) === text
-    ? ms
-    : undefined
+  const day = ISO.test(text) ? dayIn(text.slice(0, DAY_LENGTH)) : undefined
+  if (day === undefined) return undefined
+  return text.length === DAY_LENGTH ? calendar.startOfDay(day) : Date.parse(text)
 }

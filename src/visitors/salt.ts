@@ -1,6 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Cache } from '../cache/cache.js'
-import { DAY_MS, type Clock, type Timer } from '../support/clock.js'
+import { UTC } from '../support/calendar.js'
+import { dayText } from '../support/calendar-days.js'
+import type { Clock, Timer } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 
 const PART_BYTES = 32
@@ -70,13 +72,13 @@ export class DailySalt {
     this.#clock = parts.clock
     this.#logger = parts.logger
     this.#answered = parts.answered
-    this.#day = dayOf(this.#clock.now())
+    this.#day = UTC.dayOf(this.#clock.now())
     void this.#ask()
   }
 
   /** The salt of today, if it is known here. `now`: by the clock. */
   current(now: number): Buffer | undefined {
-    const today = dayOf(now)
+    const today = UTC.dayOf(now)
     if (today !== this.#day) {
       this.#day = today
       this.#forget()
@@ -105,8 +107,7 @@ export class DailySalt {
     let found: { readonly part: Buffer; readonly secret: Buffer } | undefined
     try {
       const secret = (this.#secret ??= await this.#askSecret())
-      const date = new Date(day * DAY_MS).toISOString().slice(0, 10)
-      found = { part: await this.#exchange(`${this.#keyStart}${date}`), secret }
+      found = { part: await this.#exchange(`${this.#keyStart}${dayText(day)}`), secret }
       this.#logger.recovered('salt', 'wide-cache: visits count with their visitors again')
     } catch (error) {
       // close() is followed by that of the cache, which ends a try under way.
@@ -125,7 +126,8 @@ export class DailySalt {
       this.#part = found.part
       this.#salt = saltOf(found.secret, found.part)
     }
-    const leftOfDay = DAY_MS - (this.#clock.now() % DAY_MS)
+    const now = this.#clock.now()
+    const leftOfDay = UTC.startOfDay(UTC.dayOf(now) + 1) - now
     this.#timer = this.#clock.after(this.#salt ? Math.min(CHECK_MS, leftOfDay) : RETRY_MS, () => {
       this.current(this.#clock.now())
       void this.#ask()
@@ -149,8 +151,4 @@ export class DailySalt {
     if (other?.length === PART_BYTES) return other
     throw new Error('the cache does not store it')
   }
-}
-
-function dayOf(time: number): number {
-  return Math.floor(time / DAY_MS)
 }

@@ -318,6 +318,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'activity_certificates.late': CLOSED,
   'activity_certificates.visitors': CLOSED,
   'activity_certificates.hours': CLOSED,
+  'activity_certificates.end_hour': CLOSED,
   'activity_closed_values.views': CLOSED,
   'activity_hours.visitors': CLOSED,
   'global_counter_shards.generation': LOCKED,

@@ -1,11 +1,13 @@
 /** The answers of an activity, beside those of a recount. */
 import assert from 'node:assert/strict'
 import { otherMeasure } from '../../src/page-views/measures.js'
+import type { Period } from '../../src/support/calendar.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
-import { type Period, PERIOD_MS } from '../../src/support/periods.js'
 import type { RecountedSite } from './recounted-site.js'
 import type { Site } from './site.js'
 import { HISTORY_DAYS } from './views-recount.js'
+
+const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
 export type Count = 'served' | 'seen'
 

@@ -2,11 +2,12 @@
 import assert from 'node:assert/strict'
 import { otherMeasure } from '../../src/page-views/measures.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
-import { PERIOD_MS } from '../../src/support/periods.js'
 import { type Count, daysOf, edgesOf, isKnown, periodsOf } from './activity-answers.js'
 import { keptFrom } from './hits-recount.js'
 import type { RecountedSite } from './recounted-site.js'
 import type { Site } from './site.js'
+
+const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
 const ITEMS = ['a', 'b', 'c', 'none']
 

@@ -1,8 +1,10 @@
 /** The page views of one measure as they were recorded, and the figures that follow from them. */
 import { packedPairs, unpackPair } from '../../src/activity/packed-dimensions.js'
 import type { Visit } from '../../src/activity/visit.js'
+import type { Period } from '../../src/support/calendar.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
-import { type Period, PERIOD_MS } from '../../src/support/periods.js'
+
+const PERIOD_MS = { hour: HOUR_MS, day: DAY_MS } as const
 
 export const VANISHED_SECONDS = 3_600
 /** Days that values are kept by the hour; the removal leaves one more. */

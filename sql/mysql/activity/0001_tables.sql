@@ -36,15 +36,16 @@ CREATE TABLE IF NOT EXISTS activity_visitors (
   KEY activity_visitors_last_slice (name, last_slice)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open,
--- and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
+-- One row a name, which every commit and every closing of a day changes: the oldest day (days since 1970) that is open, its
+-- first hour, and the views of all time. changes counts those who came, so that on several nodes two at once are a conflict.
 -- The books balance if the views of all hours, and uncounted, are the rows that the ledger has committed. uncounted: rows
--- that it had before the first visit. difference: how many more it had than that when a collector last looked. settled:
--- rows that it had before the first visit, and for the closed days. first_day: the oldest closed day with a visit.
--- values_from: the first hour whose values have not been removed by age.
+-- that it had before the first visit. difference: how many more it had than that when a collector last looked. settled: rows
+-- that it had before the first visit, and for the closed days. first_day: the oldest closed day with a visit. values_from:
+-- the first hour whose values have not been removed by age.
 CREATE TABLE IF NOT EXISTS activity_books (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   open_day BIGINT NOT NULL,
+  open_hour BIGINT NOT NULL DEFAULT 0,
   views BIGINT NOT NULL,
   changes BIGINT NOT NULL,
   uncounted BIGINT NOT NULL DEFAULT 0,
@@ -81,8 +82,9 @@ CREATE TABLE IF NOT EXISTS activity_days (
   PRIMARY KEY (name, day)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- What each closed day was when it closed, from the first one with visits on: its figures, and those of its hours as JSON.
--- One with views also has the views of all days, uncounted as in activity_books, and all rows of the ledger.
+-- What each closed day was when it closed, from the first one with visits on: its figures, those of its hours as JSON, and
+-- the hour with which it ended. One with views also has the views of all days, uncounted as in activity_books, and all rows
+-- of the ledger.
 CREATE TABLE IF NOT EXISTS activity_certificates (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   day BIGINT NOT NULL,
@@ -90,6 +92,7 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   late BIGINT NULL,
   visitors BIGINT NULL,
   hours VARCHAR(2048) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  end_hour BIGINT NULL,
   all_views BIGINT NULL,
   uncounted BIGINT NULL,
   issued BIGINT NULL,

@@ -32,6 +32,7 @@ CREATE INDEX IF NOT EXISTS activity_visitors_last_slice ON activity_visitors (na
 CREATE TABLE IF NOT EXISTS activity_books (
   name VARCHAR(32) COLLATE "C" NOT NULL,
   open_day BIGINT NOT NULL,
+  open_hour BIGINT NOT NULL DEFAULT 0,
   views BIGINT NOT NULL,
   changes BIGINT NOT NULL,
   uncounted BIGINT NOT NULL DEFAULT 0,
@@ -70,6 +71,7 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   late BIGINT NULL,
   visitors BIGINT NULL,
   hours VARCHAR(2048) COLLATE "C" NULL,
+  end_hour BIGINT NULL,
   all_views BIGINT NULL,
   uncounted BIGINT NULL,
   issued BIGINT NULL,

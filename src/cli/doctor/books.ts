@@ -2,7 +2,7 @@
 import { readCertificate } from '../../activity/certificate.js'
 import { recountRows } from '../../activity/hour-recount.js'
 import type { Database } from '../../database/database.js'
-import { DAY_MS } from '../../support/clock.js'
+import { UTC } from '../../support/calendar.js'
 import { type Finding, findingsOf } from './finding.js'
 
 /** Samples that are recounted, of so many seconds each, out of the time that rows are kept. */
@@ -38,7 +38,7 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
 /** Returns the findings of the certificates of the last days. */
 async function findingsOfDays(database: Database, name: string): Promise<string[]> {
   const now = await database.now()
-  const today = Math.floor(now / DAY_MS)
+  const today = UTC.dayOf(now)
   const found: string[] = []
   for (let number = today; number > today - DAYS; number--) {
     const { day, findings } = await readCertificate(database, name, number, now)
