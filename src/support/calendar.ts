@@ -15,16 +15,31 @@ export interface PeriodRange {
 
 /** Moments are milliseconds since the Unix epoch. */
 export abstract class Calendar {
+  /** Name of the time zone. */
+  abstract readonly zone: string
+
   /** Returns the hour that a moment lies in. */
   abstract hourOf(ms: number): number
   /** Returns the moment at which an hour begins. */
   abstract startOfHour(hour: number): number
-  /** Returns the day that an hour belongs to. */
-  abstract dayOfHour(hour: number): number
   /** Returns the first hour of a day. */
   abstract firstHour(day: number): number
   /** Returns a moment in ISO 8601; its first ten characters are the day. */
   abstract textOf(ms: number): string
+
+  /** Returns the day that an hour belongs to. */
+  dayOfHour(hour: number): number {
+    let day = Math.floor(this.startOfHour(hour) / DAY_MS)
+    while (this.firstHour(day) > hour) day--
+    // A day that a country skips has no hours.
+    while (this.firstHour(day + 1) <= hour) day++
+    return day
+  }
+
+  /** Returns the same calendar, with other first hours of some days. */
+  knowing(firstHours: ReadonlyMap<number, number>): Calendar {
+    return firstHours.size === 0 ? this : new KnowingCalendar(this, firstHours)
+  }
 
   dayOf(ms: number): number {
     return this.dayOfHour(this.hourOf(ms))
@@ -37,6 +52,13 @@ export abstract class Calendar {
   /** Returns the hours of a day. */
   hoursOf(day: number): PeriodRange {
     return { from: this.firstHour(day), to: this.firstHour(day + 1) }
+  }
+
+  /** Returns the same time of another day, `days` later: as long after its start. */
+  shifted(ms: number, days: number): number {
+    const day = this.dayOf(ms)
+    const since = ms - this.startOfDay(day)
+    return Math.min(this.startOfDay(day + days) + since, this.startOfDay(day + days + 1))
   }
 
   /** Returns the place of an hour in its day; 0 is the first. */
@@ -67,19 +89,54 @@ export abstract class Calendar {
   }
 }
 
+class KnowingCalendar extends Calendar {
+  readonly zone: string
+  readonly #of: Calendar
+  readonly #firstHours: ReadonlyMap<number, number>
+
+  constructor(of: Calendar, firstHours: ReadonlyMap<number, number>) {
+    super()
+    this.zone = of.zone
+    this.#of = of
+    this.#firstHours = firstHours
+  }
+
+  hourOf(ms: number): number {
+    return this.#of.hourOf(ms)
+  }
+
+  startOfHour(hour: number): number {
+    return this.#of.startOfHour(hour)
+  }
+
+  firstHour(day: number): number {
+    return this.#firstHours.get(day) ?? this.#of.firstHour(day)
+  }
+
+  textOf(ms: number): string {
+    return this.#of.textOf(ms)
+  }
+}
+
+/** A calendar that the process may not know yet. */
+export interface CalendarSource {
+  /** The calendar, as far as it is known. */
+  readonly current: Calendar
+  /** Returns the calendar, once the database has told. */
+  read(): Promise<Calendar>
+}
+
 const HOURS_A_DAY = DAY_MS / HOUR_MS
 
 class UtcCalendar extends Calendar {
+  readonly zone = 'UTC'
+
   hourOf(ms: number): number {
     return Math.floor(ms / HOUR_MS)
   }
 
   startOfHour(hour: number): number {
     return hour * HOUR_MS
-  }
-
-  dayOfHour(hour: number): number {
-    return Math.floor(hour / HOURS_A_DAY)
   }
 
   firstHour(day: number): number {
