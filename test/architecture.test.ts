@@ -86,6 +86,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'balance',
       'book-metrics',
       'books',
+      'days',
       'dimension-values',
       'keep',
       'packed-dimensions',

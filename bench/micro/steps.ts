@@ -31,6 +31,7 @@ import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
 import { type RequestTraits, type Visiting, visits } from './requests.js'
 import { noDatabase, takesAll } from './stubs.js'
+import { UTC_DAYS } from '../../src/support/utc-days.fixture.js'
 
 /** Switch of the measurement: only the work between `on` and `off` is measured. */
 export interface Meter {
@@ -102,6 +103,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const robots = new Bots()
   const exchanges = new Exchanges(robots)
   const pseudonymizer = new Pseudonymizer({
+    calendar: UTC_DAYS,
     cache: takesAll,
     secret: async () => Buffer.alloc(32),
     name: 'micro',
@@ -123,6 +125,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
     commit: async () => {},
   })
   const reporters = new Pseudonymizer<ViewedPage>({
+    calendar: UTC_DAYS,
     cache: takesAll,
     secret: async () => Buffer.alloc(32),
     name: 'reports',

@@ -74,7 +74,7 @@ export interface Activity extends Recorder {
    */
   stats(): Promise<ActivityStats>
   /**
-   * Page views and visitors of each hour, or of each day in UTC, without gaps: exact, and for ever.
+   * Page views and visitors of each hour, or of each day, without gaps: exact, and for ever.
    * A visitor of two days is two visitors, so sums over days are no "unique visitors". Weeks begin
    * on Monday. A week or month is whole, and has the sums of its days that are known; its visitors
    * are those of the day with the most. What comes
@@ -142,7 +142,7 @@ export interface Activity extends Recorder {
    */
   dashboard(options?: DashboardOptions): Handler
   /**
-   * Returns the certificate of a UTC day: its figures, the sums of the ledger when the day was
+   * Returns the certificate of a day: its figures, the sums of the ledger when the day was
    * closed, and whether they agree, with each other and with what the day was then. For an open
    * day, such as today, all figures are as of now. Cached as {@link stats} is.
    *

@@ -3,13 +3,10 @@
  * totals: so they come one after the other, and a commit knows which days are closed. On a database
  * of several nodes, two that write it at once conflict, and one of them is rolled back.
  */
-import {
-  type Database,
-  DatabaseError,
-  type Queryable,
-  type Transaction,
-} from '../database/database.js'
+import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
+import type { Calendar } from '../support/calendar.js'
+import { calendarIn, firstHoursIn } from './days.js'
 import { type Keep, keptBy } from './keep.js'
 import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
 
@@ -25,6 +22,10 @@ export interface Books {
   readonly openDay: number
   /** The first hour of that. */
   readonly openHour: number
+  /** First hours of open days, and of the days after them, that are entered. */
+  readonly firstHours: ReadonlyMap<number, number>
+  /** The days of the name. */
+  readonly calendar: Calendar
   /** Views of the name so far. */
   readonly views: number
   /** What is kept of visits. */
@@ -37,12 +38,13 @@ export async function openBooks(tx: Transaction, name: string): Promise<Books> {
 }
 
 /**
- * As {@link openBooks}, in one statement, where a day is open. `false`: it is closed, and stays so.
+ * As {@link openBooks}, in one statement, where an hour is of an open day. `false`: it is closed,
+ * and stays so.
  */
-export async function openBooksOf(tx: Transaction, name: string, day: number): Promise<boolean> {
+export async function openBooksOf(tx: Transaction, name: string, hour: number): Promise<boolean> {
   const { affectedRows } = await tx.query(
-    'UPDATE activity_books SET changes = changes + 1 WHERE name = ? AND open_day <= ?',
-    [name, day],
+    'UPDATE activity_books SET changes = changes + 1 WHERE name = ? AND open_hour <= ?',
+    [name, hour],
   )
   return affectedRows > 0
 }
@@ -53,14 +55,18 @@ export async function enterViews(tx: Transaction, name: string, views: number): 
   const {
     rows: [row],
   } = await tx.query(
-    'SELECT open_day, open_hour, views, changes, (SELECT keeps FROM wide_cache_names AS n ' +
-      'WHERE n.name = b.name) AS keeps FROM activity_books AS b WHERE name = ?',
+    'SELECT open_day, open_hour, first_hours, views, changes, n.keeps, o.time_zone, o.hour_lead ' +
+      'FROM activity_books AS b LEFT JOIN wide_cache_names AS n ON n.name = b.name ' +
+      'LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name WHERE b.name = ?',
     [name],
   )
   if (row?.['changes'] === 1) await beginBooks(tx, name)
+  const firstHours = firstHoursIn(row?.['first_hours'])
   return {
     openDay: Number(row?.['open_day']),
     openHour: Number(row?.['open_hour']),
+    firstHours,
+    calendar: calendarIn(row ?? {}, firstHours),
     views: Number(row?.['views']) - views,
     keep: keptBy(row?.['keeps']),
   }
@@ -102,12 +108,4 @@ export async function noteRemoval(
     if (error instanceof DatabaseError && error.category === 'lock') return false
     throw error
   }
-}
-
-/** The first hour of the oldest day that is open; 0 before the first visit. */
-export async function openHourOf(queryable: Queryable, name: string): Promise<number> {
-  const { rows } = await queryable.query('SELECT open_hour FROM activity_books WHERE name = ?', [
-    name,
-  ])
-  return Number(rows[0]?.['open_hour'] ?? 0)
 }

@@ -5,15 +5,16 @@
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
-import { UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
 import type { Balance } from './balance.js'
 import { keepFigures, readHours, readValues } from './closed-day.js'
 import { dayBalanceOf, sumsOfDay } from './day-balance.js'
-import { findingsOf } from './findings.js'
+import { readDays } from './days.js'
+import { type ComparedDay, findingsOf } from './findings.js'
 import { FIRST, firstDayIn } from './first-day.js'
-import { keptOf } from './keep.js'
+import { type Keep, keptOf } from './keep.js'
 
 /** Rows of the ledger, since the beginning, of all processes. */
 export interface CertifiedLedger {
@@ -35,7 +36,7 @@ export interface CertifiedLedger {
   readonly uncounted: number
 }
 
-/** The certificate of a UTC day. */
+/** The certificate of a day. */
 export interface ActivityCertificate {
   /** The day, as in `2026-05-17`. */
   readonly day: string
@@ -90,31 +91,32 @@ export async function readCertificate(
   day: number,
   now: number,
 ): Promise<ActivityCertificate> {
-  const row = await readDay(queryable, name, day, now)
-  const values = isClosed(row, day) ? await readValues(queryable, name, day) : undefined
-  return certificateOf(queryable, name, day, row, values)
+  const { calendar, keep } = await readDays(queryable, name, day)
+  const row = await readDay(queryable, name, day, now, calendar)
+  const values = isClosed(row, day) ? await readValues(queryable, name, day, calendar) : undefined
+  return certificateOf(queryable, name, { day, calendar, row, values, keep })
 }
 
 function isClosed(row: SqlRow, day: number): boolean {
   return day < Number(row['open_day'] ?? 0) || row['kept_views'] !== null
 }
 
-/** @param values those of a closed day; `undefined`: nothing is compared with its closing */
+/** What there is of a day. Without values, nothing is compared with its closing. */
+type ReadDay = Pick<ComparedDay, 'day' | 'calendar' | 'row' | 'values'> & { readonly keep: Keep }
+
 async function certificateOf(
   queryable: Queryable,
   name: string,
-  day: number,
-  row: SqlRow,
-  values: ReadonlyMap<string, SqlRow> | undefined,
+  { day, calendar, row, values, keep }: ReadDay,
 ): Promise<ActivityCertificate> {
   const closed = isClosed(row, day)
   const certified = !closed || row['closed_all_views'] !== null
   const balance = closed ? closedBalanceOf(row) : dayBalanceOf(row)
-  const hours = await readHours(queryable, name, day)
+  const hours = await readHours(queryable, name, day, calendar)
   const recounted = hours.filter((hour) => hour['recounted'] !== null)
   const findings = findingsOf({
     day,
-    calendar: UTC,
+    calendar,
     row,
     balance: certified ? balance : undefined,
     hours,
@@ -129,7 +131,7 @@ async function certificateOf(
     late: Number(row[closed ? 'day_late' : 'hour_late'] ?? 0),
     allPageViews: certified ? balance.allPageViews : null,
     ledger: certified ? ledgerOf(row, closed ? 'closed_' : '') : null,
-    keep: await keptOf(queryable, name),
+    keep,
     hours:
       recounted.length > 0 ? recounted.filter((hour) => hour['recounted'] === '').length : null,
     balanced: findings.length === 0,
@@ -143,8 +145,9 @@ async function readDay(
   name: string,
   day: number,
   now: number,
+  calendar: Calendar,
 ): Promise<SqlRow> {
-  const sums = Object.entries(sumsOfDay(name, day, UTC))
+  const sums = Object.entries(sumsOfDay(name, day, calendar))
   const { rows } = await queryable.query(
     'SELECT b.open_day, COALESCE(b.uncounted, l.committed) AS uncounted, ' +
       'COALESCE(b.settled, l.committed) AS settled, ' +
@@ -164,7 +167,7 @@ async function readDay(
     [...sums.flatMap(([, [, values]]) => values), day, now, name, name, name, day, name, day],
   )
   const row = rows[0]!
-  return { ...row, first_day: firstDayIn(row, UTC) }
+  return { ...row, first_day: firstDayIn(row, calendar) }
 }
 
 function closedBalanceOf(row: SqlRow): Balance {
@@ -195,21 +198,29 @@ export async function certify(
   name: string,
   day: number,
   dimensions: readonly string[],
+  calendar: Calendar,
 ): Promise<ActivityCertificate> {
   // Not the safe clock, by which the day closes: writers are seen by this one.
   const now = await tx.now()
-  const row = await readDay(tx, name, day, now)
+  const row = await readDay(tx, name, day, now, calendar)
   const { others, allPageViews } = dayBalanceOf(row)
   const figures = CLOSING_COLUMNS.map((column) =>
     column === 'all_views' ? allPageViews : (row[column] ?? null),
   )
   await CLOSED.upsert(tx, [[name, day, ...figures]])
-  await keepFigures(tx, name, day, dimensions)
+  await keepFigures(tx, name, day, dimensions, calendar)
   // A difference is a finding of this day, and of none that comes after it.
   await tx.query('UPDATE activity_books SET settled = ? WHERE name = ?', [
     Number(row['committed']) - others,
     name,
   ])
   // Nothing has changed since then.
-  return certificateOf(tx, name, day, await readDay(tx, name, day, now), undefined)
+  const closed = await readDay(tx, name, day, now, calendar)
+  return certificateOf(tx, name, {
+    day,
+    calendar,
+    row: closed,
+    values: undefined,
+    keep: await keptOf(tx, name),
+  })
 }

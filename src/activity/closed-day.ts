@@ -11,7 +11,7 @@
 import type { Dialect, Queryable, SqlRow, Transaction } from '../database/database.js'
 import { weight } from '../database/dialect.js'
 import { table } from '../database/table.js'
-import { UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
 import { recordedDimensions } from './dimension-values.js'
 import { figuresByHour, NO_HOUR } from './findings.js'
 
@@ -27,6 +27,7 @@ const FIGURES = table(
   ['late', 'replace'],
   ['visitors', 'replace'],
   ['hours', 'replace'],
+  ['first_hour', 'replace'],
   ['end_hour', 'replace'],
 )
 
@@ -45,11 +46,16 @@ export function keepEmptyDays(
   name: string,
   from: number,
   to: number,
+  calendar: Calendar,
 ): Promise<void> {
   const days = Array.from({ length: to - from }, (_, index) => from + index)
   return FIGURES.upsert(
     tx,
-    days.map((day) => [name, day, ...NO_HOUR, '[]', UTC.firstHour(day + 1)]),
+    days.map((day) => [
+      ...([name, day, ...NO_HOUR, '[]'] as const),
+      calendar.firstHour(day),
+      calendar.firstHour(day + 1),
+    ]),
   )
 }
 
@@ -59,8 +65,11 @@ export async function keepFigures(
   name: string,
   day: number,
   dimensions: readonly string[],
+  calendar: Calendar,
 ): Promise<void> {
-  const hours = JSON.stringify([...figuresByHour(await readHours(tx, name, day), UTC)])
+  const { from, to } = calendar.hoursOf(day)
+  const rows = await readHours(tx, name, day, calendar)
+  const hours = JSON.stringify([...figuresByHour(rows, calendar)])
   const {
     rows: [of = {}],
   } = await tx.query('SELECT views, late, visitors FROM activity_days WHERE name = ? AND day = ?', [
@@ -68,9 +77,15 @@ export async function keepFigures(
     day,
   ])
   const figures = [of['views'] ?? 0, of['late'] ?? 0, of['visitors'] ?? 0] as const
-  await FIGURES.upsert(tx, [[name, day, ...figures, hours, UTC.firstHour(day + 1)]])
+  await FIGURES.upsert(tx, [[name, day, ...figures, hours, from, to]])
   for (const dimension of dimensions) {
-    const { day_views, day_weight, hour_weight } = await valuesOf(tx, name, dimension, day)
+    const { day_views, day_weight, hour_weight } = await valuesOf(
+      tx,
+      name,
+      dimension,
+      day,
+      calendar,
+    )
     await CLOSED_VALUES.upsert(tx, [
       [name, day, dimension, day_views ?? 0, day_weight ?? 0, hour_weight ?? 0],
     ])
@@ -82,8 +97,9 @@ export async function readHours(
   queryable: Queryable,
   name: string,
   day: number,
+  calendar: Calendar,
 ): Promise<readonly SqlRow[]> {
-  const { from, to } = UTC.hoursOf(day)
+  const { from, to } = calendar.hoursOf(day)
   const { rows } = await queryable.query(
     'SELECT hour, views, late, visitors, recounted FROM activity_hours ' +
       'WHERE name = ? AND hour >= ? AND hour < ? ORDER BY hour',
@@ -97,10 +113,11 @@ export async function readValues(
   queryable: Queryable,
   name: string,
   day: number,
+  calendar: Calendar,
 ): Promise<Map<string, SqlRow>> {
   const values = new Map<string, SqlRow>()
   for (const dimension of await dimensionsOf(queryable, name, day)) {
-    values.set(dimension, await valuesOf(queryable, name, dimension, day))
+    values.set(dimension, await valuesOf(queryable, name, dimension, day, calendar))
   }
   return values
 }
@@ -121,9 +138,10 @@ async function valuesOf(
   name: string,
   dimension: string,
   day: number,
+  calendar: Calendar,
 ): Promise<SqlRow> {
   const ofDay = weightOf(queryable.dialect)
-  const { from, to } = UTC.hoursOf(day)
+  const { from, to } = calendar.hoursOf(day)
   const ofHour = `${ofDay} + 1299709 * (hour - ${from})`
   const sums = (weighs: string, period: 'hour' | 'day'): string =>
     `(SELECT COALESCE(SUM(views), 0) AS views, COALESCE(SUM(views * (${weighs})), 0) AS weight ` +

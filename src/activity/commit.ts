@@ -4,7 +4,8 @@ import type { Statement } from '../database/dialect.js'
 import { type Table, table } from '../database/table.js'
 import type { CommitContext } from '../wide-cache/contexts.js'
 import { enterViews } from './books.js'
-import { type Calendar, UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
+import { enterDays } from './days.js'
 import { sliceOf, Sums } from './sums.js'
 import { HOUR_VALUES } from './dimension-values.js'
 import { hoursToCount, limitValues } from './value-limit.js'
@@ -55,13 +56,18 @@ export async function commitVisits(
   { now, name }: CommitContext,
 ): Promise<void> {
   const books = await enterViews(tx, name, visits.length)
-  const openFrom = UTC.startOfHour(books.openHour)
+  const { calendar } = books
+  // West of UTC, 1970 begins within its last day before.
+  const openHour = Math.max(books.openHour, calendar.firstHour(0))
+  const openFrom = calendar.startOfHour(openHour)
   const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
   const seconds = bySecond(visits, timeOf)
   // No visit is in an older second.
   const [[oldest, ofOldest] = [0, []]] = seconds
   const isLate = ({ time }: Visit): boolean => Math.min(time, now) < openFrom
   const late = oldest * 1000 === openFrom ? ofOldest.filter(isLate).length : 0
+  const days = seconds.map(([second]) => calendar.dayOf(second * 1000))
+  await enterDays(tx, name, books, days)
   const statements = new Statements(tx)
 
   await statements.upsert(
@@ -73,10 +79,10 @@ export async function commitVisits(
       books.keep === 'sums' ? length : 0,
     ]),
   )
-  const hours = byHour(seconds, UTC)
+  const hours = byHour(seconds, calendar)
   await statements.upsert(
     HOURS,
-    hours.map(([hour, views]) => [name, hour, views, hour === books.openHour ? late : 0]),
+    hours.map(([hour, views]) => [name, hour, views, hour === openHour ? late : 0]),
   )
   await statements.done()
   const toCount = await hoursToCount(
@@ -84,7 +90,7 @@ export async function commitVisits(
     name,
     hours.map(([hour]) => hour),
   )
-  const sums = new Sums(UTC)
+  const sums = new Sums(calendar)
   const rows = rowsOf(name, seconds, timeOf, books.views, sums)
   if (books.keep === 'sums') await addUp(rows)
   else await statements.insert(ROWS, rows, visits.length)

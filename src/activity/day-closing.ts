@@ -1,10 +1,11 @@
 /** The closing of days: from then on their figures never change. */
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
-import { type PeriodRange, UTC } from '../support/calendar.js'
+import type { PeriodRange } from '../support/calendar.js'
 import { openBooks } from './books.js'
 import { type ActivityCertificate, certify } from './certificate.js'
 import { keepEmptyDays } from './closed-day.js'
+import { calendarIn, enterDays, firstHoursIn } from './days.js'
 import { dimensionsOf } from './dimension-values.js'
 
 /** The visitors of hours. Their views are there already. */
@@ -41,35 +42,39 @@ export async function closeDays(
   vanishedSeconds: number,
   onCertified: (certificate: ActivityCertificate) => void,
 ): Promise<boolean> {
-  const before = UTC.dayOf(now - vanishedSeconds * 1000)
+  const ended = now - vanishedSeconds * 1000
   for (let closed = 0; closed < CLOSINGS_A_CALL; closed++) {
-    if ((await nextToClose(database, name, before)) === undefined) return false
-    const certificate = await database.transaction((tx) => close(tx, name, before))
+    if ((await nextToClose(database, name, ended)) === undefined) return false
+    const certificate = await database.transaction((tx) => close(tx, name, ended))
     if (certificate) onCertified(certificate)
   }
   return true
 }
 
 /**
- * The end of the oldest open day that has visits, or else `before`, or that of as many empty days
- * as one closing keeps. All days until then can be closed, and only the last of them may have
- * visits. `undefined`: no day can be closed.
+ * The end of the oldest open day that has visits, or else the day of `ended`, or that of as many
+ * empty days as one closing keeps. All days until then can be closed, and only the last of them may
+ * have visits. `undefined`: no day can be closed.
  */
 async function nextToClose(
   queryable: Queryable,
   name: string,
-  before: number,
+  ended: number,
 ): Promise<number | undefined> {
   const { rows } = await queryable.query(
-    'SELECT open_day, (SELECT MIN(hour) FROM activity_hours AS h WHERE h.name = b.name AND ' +
-      'h.hour >= b.open_hour) AS hour FROM activity_books AS b WHERE b.name = ?',
+    'SELECT b.open_day, b.first_hours, o.time_zone, o.hour_lead, (SELECT MIN(hour) ' +
+      'FROM activity_hours AS h WHERE h.name = b.name AND h.hour >= b.open_hour) AS hour ' +
+      'FROM activity_books AS b LEFT JOIN wide_cache_names AS n ON n.name = b.name ' +
+      'LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name WHERE b.name = ?',
     [name],
   )
   const [row] = rows
   if (!row) return undefined
   const openDay = Number(row['open_day'])
+  const calendar = calendarIn(row, firstHoursIn(row['first_hours']))
+  const before = calendar.dayOf(ended)
   if (openDay >= before) return undefined
-  const first = row['hour'] === null ? before : UTC.dayOfHour(Number(row['hour']))
+  const first = row['hour'] === null ? before : calendar.dayOfHour(Number(row['hour']))
   // Days before the first closing are no empty days.
   const most = openDay === 0 ? before : openDay + EMPTY_DAYS_A_CLOSING
   return Math.min(first + 1, most, before)
@@ -79,15 +84,16 @@ async function nextToClose(
 async function close(
   tx: Transaction,
   name: string,
-  before: number,
+  ended: number,
 ): Promise<ActivityCertificate | undefined> {
-  const { openDay } = await openBooks(tx, name)
+  const books = await openBooks(tx, name)
+  const { openDay, calendar } = books
   // Asked again under the lock: a commit may have brought visits of an older open day meanwhile,
   // or another collector may have been quicker.
-  const until = await nextToClose(tx, name, before)
+  const until = await nextToClose(tx, name, ended)
   if (until === undefined) return undefined
   const day = until - 1
-  const hours = UTC.hoursOf(day)
+  const hours = calendar.hoursOf(day)
   const visitors = await closeHours(tx, name, day, hours)
   const { affectedRows: entered } = await tx.query(
     'INSERT INTO activity_days (name, day, views, late, visitors) ' +
@@ -100,12 +106,19 @@ async function close(
       'first_day = COALESCE(first_day, ?) WHERE name = ?',
     [until, hours.to, entered === 0 ? null : day, name],
   )
+  await enterDays(tx, name, { ...books, openDay: until }, [until])
   // No day before the first one that closes has visits.
-  await keepEmptyDays(tx, name, openDay === 0 ? day : openDay, entered === 0 ? until : day)
+  await keepEmptyDays(
+    tx,
+    name,
+    openDay === 0 ? day : openDay,
+    entered === 0 ? until : day,
+    calendar,
+  )
   if (entered === 0) return undefined
   const dimensions = await dimensionsOf(tx, name)
   for (const dimension of dimensions) await closeValues(tx, name, dimension, day, hours)
-  return certify(tx, name, day, dimensions)
+  return certify(tx, name, day, dimensions, calendar)
 }
 
 /** Stores the visitors of each hour; returns those of the day. */

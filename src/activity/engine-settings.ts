@@ -3,6 +3,7 @@ import { type Measure, measureName } from '../page-views/measures.js'
 import type { ViewRows } from '../page-views/view-recorder.js'
 import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
+import { UTC_ZONE } from '../support/time-zone.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { bookMetrics, siteMetrics } from './book-metrics.js'
 import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
@@ -18,13 +19,14 @@ export function activityRows(
   settings: ActivitySettings,
   environment: Environment,
 ): ViewRows<ViewedPage, Visit> {
-  const { name, count } = settings
+  const { name, count, timeZone } = settings
   return {
     what: 'Activity',
     name,
     gridName: name,
     count,
     logger: settings.logger,
+    timeZone,
     engineOf: (measure, logger) => engineSettings(settings, measure, environment, logger),
     rowOf: (time, visitor, { page, dimensions }) => ({ time, visitor, page, dimensions }),
     got: 'record() got',
@@ -54,7 +56,9 @@ function engineSettings(
       keepSeconds: { value: keepSeconds, counts: 'longest' },
       historyDays: { value: historyDays, counts: 'longest' },
       keep: { value: keep, counts: 'last' },
+      givenTimeZone: { value: settings.timeZone?.name ?? '', counts: 'last' },
     },
+    timeZone: settings.timeZone ?? UTC_ZONE,
     tables: ['activity'],
     codec: visitCodec,
     commit: commitVisits,

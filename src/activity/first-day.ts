@@ -4,8 +4,9 @@
  */
 import type { Queryable, SqlRow } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { type Calendar, UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
+import { readCalendar } from './days.js'
 
 /** Selects what {@link firstDayIn} reads, of the books `b`. */
 export const FIRST =
@@ -41,6 +42,8 @@ async function readFirstDays(
   queryable: Queryable,
   names: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
+  // The measures of an object have one calendar.
+  const calendar = await readCalendar(queryable, names[0]!)
   const { rows } = await queryable.query(
     `SELECT b.name, ${FIRST} FROM activity_books AS b ` +
       `WHERE b.name IN (${placeholders(names.length)})`,
@@ -48,7 +51,7 @@ async function readFirstDays(
   )
   return new Map(
     rows.flatMap((row) => {
-      const day = firstDayIn(row, UTC)
+      const day = firstDayIn(row, calendar)
       return day === null ? [] : [[String(row['name']), day] as const]
     }),
   )

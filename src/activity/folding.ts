@@ -10,7 +10,6 @@ import {
   type Transaction,
 } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { UTC } from '../support/calendar.js'
 import { OPEN_HOUR, openBooksOf } from './books.js'
 import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
@@ -129,7 +128,7 @@ async function fold(
   { views, values }: Piece,
 ): Promise<number> {
   // No day closes meanwhile, and nothing is added to the values.
-  if (!(await openBooksOf(tx, name, UTC.dayOfHour(hour)))) return 0
+  if (!(await openBooksOf(tx, name, hour))) return 0
   const { affectedRows: folded } = await tx.query(
     'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
       `value IN (${placeholders(values.length)}) AND views = ?`,

@@ -5,7 +5,8 @@
 import type { Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { measureName, otherMeasure } from '../page-views/measures.js'
-import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
+import { readCalendar } from './days.js'
 import type { ActivityPeriod } from '../dashboard/site-figures.js'
 import { readMissing } from './first-day.js'
 import { readHistory } from './history.js'
@@ -26,13 +27,14 @@ export async function readActivityHistory(
   const [ownName, other] = [measureName(name, count), otherMeasure(count)]
   const [otherName, botsName] = [measureName(name, other), measureName(name, 'bots')]
   const periods = await readHistory(queryable, ownName, by, range)
-  const beside = await readViews(queryable, [otherName, botsName], by, range)
+  const calendar = await readCalendar(queryable, ownName)
+  const beside = await readViews(queryable, [otherName, botsName], by, range, calendar)
   const [ofOther, ofBots] = [beside.get(otherName), beside.get(botsName)]
   // After the figures, so that none of them is of a day before.
   const missing = await readMissing(queryable, [ownName, otherName])
   return periods.map((period, index) => {
     const at = range.from + index
-    const day = by === 'day' ? at : UTC.dayOfHour(at)
+    const day = by === 'day' ? at : calendar.dayOfHour(at)
     const none = missing(ownName, day)
     const views = none === null ? { start: period.start, pageViews: none, visitors: none } : period
     const otherViews = ofOther && { [other]: ofOther.get(at) ?? missing(otherName, day) }
@@ -46,6 +48,7 @@ async function readViews(
   names: readonly string[],
   by: Period,
   { from, to }: PeriodRange,
+  calendar: Calendar,
 ): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
   const among = `WHERE b.name IN (${placeholders(names.length)})`
   const views = (unit: Period): string =>
@@ -57,7 +60,7 @@ async function readViews(
       ? await queryable.query(views('hour') + among, [from, to, ...names])
       : await queryable.query(
           `${views('day')}${among} UNION ALL ${views('hour')}${isOpen}${among}`,
-          [from, to, ...names, UTC.firstHour(from), UTC.firstHour(to), ...names],
+          [from, to, ...names, calendar.firstHour(from), calendar.firstHour(to), ...names],
         )
   const found = new Map<string, Map<number, number>>()
   for (const { name, unit, at, views } of rows) {
@@ -65,7 +68,7 @@ async function readViews(
     found.set(String(name), ofName)
     // A name without views in the range has a row all the same.
     if (at === null || at === undefined) continue
-    const period = unit === by ? Number(at) : UTC.dayOfHour(Number(at))
+    const period = unit === by ? Number(at) : calendar.dayOfHour(Number(at))
     ofName.set(period, (ofName.get(period) ?? 0) + Number(views))
   }
   return found

@@ -3,8 +3,9 @@
  */
 import type { Queryable, SqlRow } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { OPEN_DAY, OPEN_HOUR } from './books.js'
+import { readCalendar } from './days.js'
 import { NO_VALUE } from './dimension-values.js'
 import type { MeasuredPeriod, MeasuredValue } from '../dashboard/site-figures.js'
 import { visitorsByHour } from './day-closing.js'
@@ -23,11 +24,12 @@ export async function readHistory(
   range: PeriodRange,
 ): Promise<MeasuredPeriod[]> {
   const read = by === 'hour' ? readHours : readDays
-  const { views, visitors } = await read(queryable, name, range)
+  const calendar = await readCalendar(queryable, name)
+  const { views, visitors } = await read(queryable, name, range, calendar)
   return Array.from({ length: range.to - range.from }, (_, index) => {
     const at = range.from + index
     return {
-      start: UTC.textOf(UTC.startOf(by, at)),
+      start: calendar.textOf(calendar.startOf(by, at)),
       pageViews: views.get(at) ?? 0,
       visitors: visitors.get(at) ?? 0,
     }
@@ -53,7 +55,12 @@ interface Figures {
   readonly visitors: Map<number, number>
 }
 
-async function readHours(queryable: Queryable, name: string, range: PeriodRange): Promise<Figures> {
+async function readHours(
+  queryable: Queryable,
+  name: string,
+  range: PeriodRange,
+  calendar: Calendar,
+): Promise<Figures> {
   const { rows } = await queryable.query(
     "SELECT 'hour' AS unit, hour AS at, views AS n, visitors AS hours FROM activity_hours " +
       `WHERE name = ? AND hour >= ? AND hour < ? UNION ALL ${OPEN_VISITORS}`,
@@ -62,8 +69,8 @@ async function readHours(queryable: Queryable, name: string, range: PeriodRange)
       range.from,
       range.to,
       name,
-      UTC.dayOfHour(range.from),
-      UTC.dayOfHour(range.to - 1) + 1,
+      calendar.dayOfHour(range.from),
+      calendar.dayOfHour(range.to - 1) + 1,
       name,
     ],
   )
@@ -71,7 +78,7 @@ async function readHours(queryable: Queryable, name: string, range: PeriodRange)
   const views = new Map(hours.map(({ at, n }) => [at, n]))
   const visitors = new Map(hours.map(({ at, hours }) => [at, hours]))
   for (const [day, ofDay] of groups) {
-    const { from, to } = UTC.hoursOf(day)
+    const { from, to } = calendar.hoursOf(day)
     for (const [place, n] of visitorsByHour(ofDay, to - from).entries()) {
       visitors.set(from + place, n)
     }
@@ -79,7 +86,12 @@ async function readHours(queryable: Queryable, name: string, range: PeriodRange)
   return { views, visitors }
 }
 
-async function readDays(queryable: Queryable, name: string, range: PeriodRange): Promise<Figures> {
+async function readDays(
+  queryable: Queryable,
+  name: string,
+  range: PeriodRange,
+  calendar: Calendar,
+): Promise<Figures> {
   const { rows } = await queryable.query(
     "SELECT 'day' AS unit, day AS at, views AS n, visitors AS hours FROM activity_days " +
       "WHERE name = ? AND day >= ? AND day < ? UNION ALL SELECT 'hour', hour, views, 0 " +
@@ -90,8 +102,8 @@ async function readDays(queryable: Queryable, name: string, range: PeriodRange):
       range.from,
       range.to,
       name,
-      UTC.firstHour(range.from),
-      UTC.firstHour(range.to),
+      calendar.firstHour(range.from),
+      calendar.firstHour(range.to),
       name,
       name,
       range.from,
@@ -103,7 +115,7 @@ async function readDays(queryable: Queryable, name: string, range: PeriodRange):
   const views = new Map(days.map(({ at, n }) => [at, n]))
   const visitors = new Map(days.map(({ at, hours }) => [at, hours]))
   for (const { at, n } of hours) {
-    const day = UTC.dayOfHour(at)
+    const day = calendar.dayOfHour(at)
     views.set(day, (views.get(day) ?? 0) + n)
   }
   for (const [day, ofDay] of groups) {
@@ -166,10 +178,11 @@ export async function readValues(
   { from, to }: PeriodRange,
   { n, first = [] }: { readonly n: number; readonly first?: readonly string[] },
 ): Promise<MeasuredValue[]> {
+  const calendar = await readCalendar(queryable, name)
   // Whole days of the range are closed up to `closedTo`, at the most.
-  const firstDay = UTC.dayFrom(from)
-  const lastDay = Math.max(firstDay, UTC.dayOfHour(to))
-  const [firstHour, lastHour] = [UTC.firstHour(firstDay), UTC.firstHour(lastDay)]
+  const firstDay = calendar.dayFrom(from)
+  const lastDay = Math.max(firstDay, calendar.dayOfHour(to))
+  const [firstHour, lastHour] = [calendar.firstHour(firstDay), calendar.firstHour(lastDay)]
   const closedTo =
     '(SELECT CASE WHEN open_hour > ? THEN ? WHEN open_hour < ? THEN ? ELSE open_hour END ' +
     'FROM activity_books WHERE name = ?)'

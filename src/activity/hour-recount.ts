@@ -9,9 +9,10 @@
  */
 import type { Database, Queryable, SqlRow } from '../database/database.js'
 import { hex } from '../database/dialect.js'
-import { UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
 import { counted } from '../support/printable.js'
 import type { Expression } from './day-balance.js'
+import { readCalendar } from './days.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 import { REMOVED_PAGE } from './remove-value.js'
 import { PAGE, storedValue } from './sums.js'
@@ -72,7 +73,8 @@ export async function* recountHour(
   name: string,
   hour: number,
 ): AsyncGenerator<undefined, string | undefined> {
-  const before = await readHour(database, name, hour)
+  const calendar = await readCalendar(database, name)
+  const before = await readHour(database, name, hour, calendar)
   if (!before) return undefined
   const isWhole = before.removed === 0 && before.sumsOnly === 0
   const mostViews = Math.max(before.views, before.dayViews / before.dayHours)
@@ -80,7 +82,7 @@ export async function* recountHour(
   const all = { rows: 0, views: 0, unequal: 0 }
   const pages = new Map<string, number>()
   const visitors = new Set<string>()
-  for (const [index, [from, to]] of (await piecesOf(database, name, hour)).entries()) {
+  for (const [index, [from, to]] of (await piecesOf(database, name, hour, calendar)).entries()) {
     if (index > 0) yield
     const place = [name, from, to]
     const { rows, views, unequal } = await recountRows(database, name, from, to)
@@ -106,7 +108,7 @@ export async function* recountHour(
   if (all.rows === 0 && all.views === 0) return undefined
   const differences = [rowsDifference(all)]
   if (isWhole) {
-    const inSums = await countVisitors(database, name, hour, before.dayViews, share)
+    const inSums = await countVisitors(database, name, before, share)
     differences.push(
       visitors.size === inSums
         ? ''
@@ -114,7 +116,7 @@ export async function* recountHour(
             counted(inSums, 'visitor'),
       await pagesDifference(database, name, hour, pages),
     )
-    const after = await readHour(database, name, hour)
+    const after = await readHour(database, name, hour, calendar)
     if (after?.views !== before.views || after.removed > 0) {
       if (all.unequal === 0) return undefined
       differences.length = 1
@@ -167,8 +169,7 @@ async function pagesDifference(
 async function countVisitors(
   queryable: Queryable,
   name: string,
-  hour: number,
-  dayViews: number,
+  { day, bit, dayViews }: { readonly day: number; readonly bit: number; readonly dayViews: number },
   share: number,
 ): Promise<number> {
   const statements = Math.ceil((dayViews * share) / MAX_VISITORS)
@@ -181,7 +182,7 @@ async function countVisitors(
     const { rows } = await queryable.query(
       'SELECT COUNT(*) AS n FROM activity_visitors ' +
         `WHERE name = ? AND day = ? AND hours & ? <> 0${range}`,
-      [name, UTC.dayOfHour(hour), 1 << UTC.placeOf(hour), ...values],
+      [name, day, bit, ...values],
     )
     visitors += Number(rows[0]?.['n'])
   }
@@ -202,9 +203,10 @@ function visitorsWithin(from: number, to: number): Expression {
 }
 
 /** The sums of an hour, and the page views of its day. */
-async function readHour(queryable: Queryable, name: string, hour: number) {
-  const { from, to } = UTC.hoursOf(UTC.dayOfHour(hour))
-  const [first, end] = [UTC.startOfHour(hour), UTC.startOfHour(hour + 1)]
+async function readHour(queryable: Queryable, name: string, hour: number, calendar: Calendar) {
+  const day = calendar.dayOfHour(hour)
+  const { from, to } = calendar.hoursOf(day)
+  const [first, end] = [calendar.startOfHour(hour), calendar.startOfHour(hour + 1)]
   const {
     rows: [row],
   } = await queryable.query(
@@ -220,7 +222,9 @@ async function readHour(queryable: Queryable, name: string, hour: number) {
       views: Number(row['views']),
       removed: Number(row['removed']),
       dayViews: Number(row['day_views']),
+      day,
       dayHours: to - from,
+      bit: 1 << (hour - from),
       sumsOnly: Number(row['sums_only']),
     }
   )
@@ -231,8 +235,9 @@ async function piecesOf(
   queryable: Queryable,
   name: string,
   hour: number,
+  calendar: Calendar,
 ): Promise<[from: number, to: number][]> {
-  const [first, end] = [UTC.startOfHour(hour), UTC.startOfHour(hour + 1)]
+  const [first, end] = [calendar.startOfHour(hour), calendar.startOfHour(hour + 1)]
   const { rows } = await queryable.query(
     'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
       'ORDER BY second',

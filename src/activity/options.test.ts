@@ -25,6 +25,7 @@ test('without options there are the documented defaults', () => {
     layerSeconds: 3,
     vanishedSeconds: 3600,
     keep: '',
+    timeZone: undefined,
     privacySignals: 'anonymous',
   })
   assert.deepEqual(grid, { cache: undefined, database: undefined, ...gridSettings({}) })

@@ -3,6 +3,7 @@ import { given, integer, oneOf, onlyKnown, optionalFunction } from '../support/o
 import type { Request, Response } from '../page-views/express.js'
 import { measuredName } from '../page-views/measures.js'
 import { pathOption } from '../page-views/router.js'
+import { type TimeZone, timeZoneOption } from '../support/time-zone.js'
 import { checkedDimensions, type Dimension } from './dimensions/dimensions.js'
 import type { Keep } from './keep.js'
 import {
@@ -102,6 +103,13 @@ export interface ActivityOptions extends GridOptions {
    */
   keep?: 'rows' | 'sums' | undefined
   /**
+   * Time zone whose hours and days all figures have, such as `Europe/Berlin`: a name that Intl
+   * knows. The first process that records visits under the name decides, for good, also if it does
+   * not give this option. For other days, use another name.
+   * @default what SQL has, else 'UTC'
+   */
+  timeZone?: string | undefined
+  /**
    * Visits with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts them without a visitor, `skip` not at
    * all, `ignore` like all others. @default 'anonymous'
    */
@@ -133,6 +141,8 @@ export interface ActivitySettings {
   readonly vanishedSeconds: number
   /** Part of visits that is kept; empty: not given. */
   readonly keep: Keep | ''
+  /** `undefined`: not given. */
+  readonly timeZone: TimeZone | undefined
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   readonly logger: Logger
   readonly grid: GridSettings
@@ -151,6 +161,7 @@ const OWN_OPTIONS = [
   'dimensions',
   'historyDays',
   'keep',
+  'timeZone',
   'privacySignals',
 ] as const
 
@@ -177,6 +188,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     dimensions = {},
     historyDays = 8,
     keep,
+    timeZone,
     privacySignals = 'anonymous',
     ...gridOptions
   } = given(options)
@@ -225,6 +237,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     layerSeconds,
     vanishedSeconds,
     keep: keep === undefined ? '' : oneOf('keep', keep, ['rows', 'sums']),
+    timeZone: timeZone === undefined ? undefined : timeZoneOption(timeZone),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
     logger,
     grid,

@@ -30,10 +30,10 @@ test('history() and top() take every range that the dashboard lets through', () 
     fc.property(ranges, ({ to, days }) => {
       const range = `from=${to - days * DAY_MS}&to=${to}`
       for (const by of ['hour', 'day']) {
-        const asked = letThrough(() => askedForHistory(`/?${range}&by=${by}`, NOW))
+        const asked = letThrough(() => askedForHistory(`/?${range}&by=${by}`, NOW, UTC))
         if (asked) taken += historyQuery(asked.range, UTC).range.to
       }
-      const top = letThrough(() => topQuery(`/?${range}&dimension=page`, NOW, ['page']))
+      const top = letThrough(() => topQuery(`/?${range}&dimension=page`, NOW, ['page'], UTC))
       if (top) taken += checkedTop({ from: top.from, to: top.to, n: top.n }, UTC).n
     }),
   )

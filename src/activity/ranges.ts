@@ -23,7 +23,7 @@ export interface HistoryQuery {
   from: Moment
   /** The last one is the one that ends here, or that this lies in. */
   to: Moment
-  /** Hours, days in UTC, weeks that begin on Monday, or months. */
+  /** Hours, days, weeks that begin on Monday, or months. */
   by: HistoryPeriod
 }
 
@@ -125,13 +125,13 @@ export function wholeDays(
 }
 
 /**
- * The number of a UTC day, counted from 1970, that is written as `2026-05-17`.
+ * The number of a day, counted from 1970, that is written as `2026-05-17`.
  *
  * @throws TypeError, RangeError for what is no day, or one that has not begun
  */
 export function dayNumber(option: string, day: unknown, now: number, calendar: Calendar): number {
   const today = dayText(calendar.dayOf(now))
-  const allowed = `a day in UTC that has begun, such as "${today}"`
+  const allowed = `a day in ${calendar.zone} that has begun, such as "${today}"`
   if (typeof day !== 'string') throw wrongType(option, day, allowed)
   const number = dayIn(day) ?? NaN
   if (number >= 0 && number <= calendar.dayOf(now)) return number

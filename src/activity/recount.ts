@@ -1,7 +1,8 @@
 /** When collectors recount hours, and what they do with the results. */
 import type { Database, Queryable } from '../database/database.js'
-import { UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
 import type { BurstLogger } from '../support/logger.js'
+import { readCalendar } from './days.js'
 import { recountHour } from './hour-recount.js'
 
 /** Time from one recount of an hour to the next: the hours of a day take 24 minutes. */
@@ -31,7 +32,8 @@ export class Recounts {
     const minute = Math.floor(now / HOUR_EVERY_MS)
     if (!this.#current && minute !== this.#minute) {
       this.#minute = minute
-      const hour = await this.#nextHour(database, UTC.hourOf(now))
+      const calendar = await readCalendar(database, this.#name)
+      const hour = await this.#nextHour(database, calendar.hourOf(now), calendar)
       if (hour === undefined) return
       this.#hour = hour
       this.#current = recountHour(database, this.#name, hour)
@@ -43,14 +45,18 @@ export class Recounts {
   }
 
   /** The newest hour with visits that is older than the last one, or else than `end`. */
-  async #nextHour(queryable: Queryable, end: number): Promise<number | undefined> {
+  async #nextHour(
+    queryable: Queryable,
+    end: number,
+    calendar: Calendar,
+  ): Promise<number | undefined> {
     for (const before of new Set([Math.min(this.#hour, end), end])) {
       const { rows } = await queryable.query(
         'SELECT MAX(second) AS second FROM activity_seconds WHERE name = ? AND second < ?',
-        [this.#name, UTC.startOfHour(before) / 1000],
+        [this.#name, calendar.startOfHour(before) / 1000],
       )
       const second = rows[0]?.['second'] ?? null
-      if (second !== null) return UTC.hourOf(Number(second) * 1000)
+      if (second !== null) return calendar.hourOf(Number(second) * 1000)
     }
     return undefined
   }
@@ -67,9 +73,10 @@ export class Recounts {
       [found, this.#name, hour, found],
     )
     if (affectedRows === 0 || found === '') return
+    const calendar = await readCalendar(database, this.#name)
     this.#logger.error(
       `wide-cache: rows and sums of "${this.#name}" differ: of the hour that began at ` +
-        `${UTC.textOf(UTC.startOfHour(hour))}, a recount found ${found}; find out ` +
+        `${calendar.textOf(calendar.startOfHour(hour))}, a recount found ${found}; find out ` +
         'what else has changed the tables, or report a bug; "wide-cache certificate" has the ' +
         'last result of each hour',
     )

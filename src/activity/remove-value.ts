@@ -5,7 +5,7 @@
 import { listsOf } from '../database/bulk.js'
 import type { Database, SqlValue, Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
-import { UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
 import { openBooks } from './books.js'
 import { CLOSED_VALUES, weightOf } from './closed-day.js'
 import { DAY_VALUES } from './day-closing.js'
@@ -44,8 +44,8 @@ export async function removeValue(
   const stored = fitText(value, MAX_VALUE_BYTES)
   const sums = await database.transaction(async (tx) => {
     // No commit adds to the value meanwhile, and no day closes.
-    const { openDay } = await openBooks(tx, name)
-    const place = { name, dimension, value: stored, openDay }
+    const { openDay, calendar } = await openBooks(tx, name)
+    const place = { name, dimension, value: stored, openDay, calendar }
     return {
       hours: await moveToOther(tx, 'hour', place),
       days: await moveToOther(tx, 'day', place),
@@ -60,13 +60,14 @@ interface Place {
   readonly value: string
   /** The oldest day that is open. */
   readonly openDay: number
+  readonly calendar: Calendar
 }
 
 /** Returns in how many hours or days there were views. */
 async function moveToOther(
   tx: Transaction,
   period: 'hour' | 'day',
-  { name, dimension, value, openDay }: Place,
+  { name, dimension, value, openDay, calendar }: Place,
 ): Promise<number> {
   const table = period === 'hour' ? HOUR_VALUES : DAY_VALUES
   const place = [name, dimension, Buffer.from(value)]
@@ -90,7 +91,7 @@ async function moveToOther(
   const weights = new Map<number, number>()
   for (const row of rows) {
     const at = Number(row['period'])
-    const day = period === 'hour' ? UTC.dayOfHour(at) : at
+    const day = period === 'hour' ? calendar.dayOfHour(at) : at
     if (day < openDay) weights.set(day, (weights.get(day) ?? 0) - Number(row['weight']))
   }
   // The other value weighs nothing.

@@ -9,8 +9,8 @@ import {
 import { forUpdate, placeholders } from '../database/dialect.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
 import { table } from '../database/table.js'
-import { UTC } from '../support/calendar.js'
-import { openHourOf } from './books.js'
+import type { Calendar } from '../support/calendar.js'
+import { readDays } from './days.js'
 import { keptFrom } from './ranges.js'
 import type { ActivityCertificate } from './certificate.js'
 import { closeDays } from './day-closing.js'
@@ -74,10 +74,12 @@ export async function removeOldVisits(
 ): Promise<boolean> {
   const closes = await closeDays(database, name, now, vanishedSeconds, onCertified)
   const keepFrom = Math.floor((now - rowsMs) / 1000)
-  const openHour = await openHourOf(database, name)
-  const before = Math.min(keptFrom(now, valuesDays + SLACK_DAYS, UTC), openHour)
+  const { calendar, openHour } = await readDays(database, name)
+  const openFrom = calendar.startOfHour(openHour) / 1000
+  const before = Math.min(keptFrom(now, valuesDays + SLACK_DAYS, calendar), openHour)
   // A piece of each in turn, so that none waits for what another has more of.
-  let removals: Removal[] = [visitsRemoval(database, name, keepFrom, openHour, removed)]
+  const seconds = new SecondsRemoval(database, name, keepFrom, calendar)
+  let removals: Removal[] = [visitsRemoval(database, name, seconds, openFrom, removed)]
   if (removed.values !== before) {
     removals.push(async () => {
       const areMore = await removeValues(database, name, before)
@@ -100,12 +102,10 @@ export async function removeOldVisits(
 function visitsRemoval(
   database: Database,
   name: string,
-  keepFrom: number,
-  openHour: number,
+  seconds: SecondsRemoval,
+  openFrom: number,
   removed: Removed,
 ): Removal {
-  const openFrom = UTC.startOfHour(openHour) / 1000
-  const seconds = new SecondsRemoval(database, name, keepFrom)
   const visitors = visitorsRemoval(database, name)
   return async () => {
     const areMore = await seconds.remove()
@@ -127,13 +127,15 @@ class SecondsRemoval {
   readonly #database: Database
   readonly #name: string
   readonly #keepFrom: number
+  readonly #calendar: Calendar
   /** The first second that may have rows. */
   removedTo = 0
 
-  constructor(database: Database, name: string, keepFrom: number) {
+  constructor(database: Database, name: string, keepFrom: number, calendar: Calendar) {
     this.#database = database
     this.#name = name
     this.#keepFrom = keepFrom
+    this.#calendar = calendar
   }
 
   async remove(): Promise<boolean> {
@@ -146,7 +148,9 @@ class SecondsRemoval {
     const seconds = firstOf(rows)
     try {
       if (seconds.length > 0) {
-        await this.#database.transaction((tx) => removeSeconds(tx, this.#name, seconds))
+        await this.#database.transaction((tx) =>
+          removeSeconds(tx, this.#name, seconds, this.#calendar),
+        )
       }
     } catch (error) {
       if (error instanceof DatabaseError && error.category === 'lock') return false
@@ -174,6 +178,7 @@ async function removeSeconds(
   tx: Transaction,
   name: string,
   seconds: readonly number[],
+  calendar: Calendar,
 ): Promise<void> {
   const place = (count: number): string => `name = ? AND second IN (${placeholders(count)})`
   const { rows } = await tx.query(
@@ -189,7 +194,7 @@ async function removeSeconds(
   // Last, so that a commit waits as short as possible.
   const views = new Map<number, number>()
   for (const row of rows) {
-    const hour = UTC.hourOf(Number(row['second']) * 1000)
+    const hour = calendar.hourOf(Number(row['second']) * 1000)
     views.set(hour, (views.get(hour) ?? 0) + Number(row['views']))
   }
   await REMOVED.upsert(

@@ -13,7 +13,6 @@ import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
-import { UTC } from '../support/calendar.js'
 import { dayText, type LongPeriod, summedBy } from '../support/calendar-days.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { assertCalled } from '../support/missing-call.js'
@@ -163,13 +162,20 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   #history(query: HistoryQuery, today?: Overview['today']): Promise<Dated<ActivityPeriod[]>> {
     return this.engine.connections.run(async () => {
-      const { by, range, summedBy: long } = historyQuery(query, UTC)
+      const {
+        by,
+        range,
+        summedBy: long,
+      } = await this.calendar.checked((days) => historyQuery(query, days))
       const history = await this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
         readActivityHistory(database, this.#settings, by, range),
       )
       const { figures } = history
       return inPeriods(
-        { ...history, figures: today ? withToday(figures, by, today) : figures },
+        {
+          ...history,
+          figures: today ? withToday(figures, by, today, this.calendar.current) : figures,
+        },
         long,
       )
     })
@@ -186,7 +192,12 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   #valueHistory(query: ValueHistoryQuery): Promise<Dated<ValuePeriod[]>> {
     return this.engine.connections.run(async () => {
-      const { by, range, summedBy: long, ...key } = valueHistoryQuery(query, this.dimensions, UTC)
+      const {
+        by,
+        range,
+        summedBy: long,
+        ...key
+      } = await this.calendar.checked((days) => valueHistoryQuery(query, this.dimensions, days))
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
       const history = await this.#read(
@@ -200,12 +211,13 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   #top(dimension: string, query: TopQuery): Promise<Dated<ValueViews[]>> {
     return this.engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.dimensions)
-      const { range, n } = topQuery(query, UTC)
+      const { range, n } = await this.calendar.checked((days) => topQuery(query, days))
       const { historyDays } = this.#settings
       return this.#read(
         `top:${known}:${range.from}:${range.to}:${n}:${historyDays}`,
         (database, { asOf }) => {
-          const hours = wholeDays(range, keptFrom(asOf, historyDays, UTC), UTC)
+          const { current } = this.calendar
+          const hours = wholeDays(range, keptFrom(asOf, historyDays, current), current)
           return readActivityTop(database, this.#settings, known, hours, n)
         },
       )
@@ -222,6 +234,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     const source: DashboardSource = {
       name: this.#settings.name,
       dimensions: this.dimensions,
+      calendar: this.calendar,
       overview: () => this.engine.connections.run(() => this.#overview()),
       live: (asOf) => this.engine.connections.run(() => readLive(asOf, this.engine)),
       history: (query) => this.#historyOfNow(query),
@@ -240,13 +253,15 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   #firstDay(): Promise<string | null> {
     return this.engine.connections.run(() =>
-      this.engine.read('first-day', (database, { name }) => readFirstDay(database, name)),
+      this.engine.read(this.#keyOf('first-day'), (database, { name }) =>
+        readFirstDay(database, name),
+      ),
     )
   }
 
   /** One after the other: nobody waits for them, and each asks SQL several times. */
   async #certificates(days: number): Promise<ActivityCertificate[]> {
-    const today = UTC.dayOf(this.engine.clock.now())
+    const today = (await this.calendar.read()).dayOf(this.engine.clock.now())
     const certificates: ActivityCertificate[] = []
     for (let day = today - days + 1; day <= today; day++) {
       certificates.push(await this.certificate(dayText(day)))
@@ -256,8 +271,9 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   certificate(day: string): Promise<ActivityCertificate> {
     return this.engine.connections.run(async () => {
-      const number = dayNumber('day', day, this.engine.clock.now(), UTC)
-      return this.engine.read(`certificate:${number}`, async (database, { name }) =>
+      const now = this.engine.clock.now()
+      const number = dayNumber('day', day, now, await this.calendar.read())
+      return this.engine.read(this.#keyOf(`certificate:${number}`), async (database, { name }) =>
         readCertificate(database, name, number, await database.now()),
       )
     })
@@ -276,14 +292,15 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     return { ...figures, stale }
   }
 
-  /** The figures of the window, and of the UTC day, are of one reading. */
+  /** The figures of the window, and of the day, are of one reading. */
   #overview(): Promise<Dated<Overview>> {
     const { windowSeconds } = this.#settings
     return this.#read(`overview:${windowSeconds}`, async (database, context) => {
       const { pageViews, visitors } = await readStats(database, context, windowSeconds)
-      const hour = UTC.hourOf(this.engine.clock.now())
-      const day = UTC.dayOfHour(hour)
-      const range = { from: UTC.firstHour(day), to: hour + 1 }
+      const calendar = await this.calendar.read()
+      const hour = calendar.hourOf(this.engine.clock.now())
+      const day = calendar.dayOfHour(hour)
+      const range = { from: calendar.firstHour(day), to: hour + 1 }
       // After the window, so that the hours have at least its page views of the day.
       const hours = await readHourlyViews(database, context.name, range)
       const today = {
@@ -295,13 +312,19 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     })
   }
 
+  /** Days of another zone are other figures: before one is recorded, this process may be wrong. */
+  #keyOf(key: string): string {
+    const { zone } = this.calendar.current
+    return zone === 'UTC' ? key : `${zone}:${key}`
+  }
+
   /** Reads figures, as `Engine.read` does. While SQL is away, they become stale. */
   async #read<Figures>(
     key: string,
     read: (database: Queryable, context: ReadContext) => Promise<Figures>,
   ): Promise<Dated<Figures>> {
     const { figures, asOf, stale, staleAt } = await this.engine.read(
-      key,
+      this.#keyOf(key),
       async (database, context) => ({ ...context, figures: await read(database, context) }),
     )
     const isOver = this.engine.clock.now() > staleAt

@@ -3,8 +3,9 @@
  * grow with the other values.
  */
 import type { Queryable } from '../database/database.js'
-import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { OPEN_HOUR } from './books.js'
+import { readCalendar } from './days.js'
 import { NO_VALUE } from './dimension-values.js'
 import { readMissing } from './first-day.js'
 import type { ValuePeriod } from '../dashboard/site-figures.js'
@@ -19,15 +20,17 @@ export async function readValueHistory(
   { dimension, value }: { readonly dimension: string; readonly value: string },
 ): Promise<ValuePeriod[]> {
   const read = by === 'hour' ? readHours : readDays
-  const views = await read(queryable, name, range, [dimension, Buffer.from(storedValue(value))])
+  const calendar = await readCalendar(queryable, name)
+  const key = [dimension, Buffer.from(storedValue(value))] as const
+  const views = await read(queryable, name, range, key, calendar)
   // After the views, so that none of them is of a day before.
   const missing = await readMissing(queryable, [name])
   return Array.from({ length: range.to - range.from }, (_, index) => {
     const at = range.from + index
     const pageViews = views.get(at)
-    const day = by === 'day' ? at : UTC.dayOfHour(at)
+    const day = by === 'day' ? at : calendar.dayOfHour(at)
     return {
-      start: UTC.textOf(UTC.startOf(by, at)),
+      start: calendar.textOf(calendar.startOf(by, at)),
       pageViews: pageViews === undefined ? missing(name, day) : pageViews,
     }
   })
@@ -70,18 +73,24 @@ async function readHours(queryable: Queryable, name: string, { from, to }: Perio
   return views
 }
 
-async function readDays(queryable: Queryable, name: string, { from, to }: PeriodRange, key: Key) {
+async function readDays(
+  queryable: Queryable,
+  name: string,
+  { from, to }: PeriodRange,
+  key: Key,
+  calendar: Calendar,
+) {
   const { rows } = await queryable.query(
     `${selectOf('day')} UNION ALL ` + `${selectOf('hour')} AND t.hour >= ${OPEN_HOUR}`,
     [
       ...valuesOf(key, name, from, to),
-      ...valuesOf(key, name, UTC.firstHour(from), UTC.firstHour(to)),
+      ...valuesOf(key, name, calendar.firstHour(from), calendar.firstHour(to)),
       name,
     ],
   )
   const views = new Map<number, number | null>()
   for (const { unit, at, views: listed, others } of rows) {
-    const day = unit === 'day' ? Number(at) : UTC.dayOfHour(Number(at))
+    const day = unit === 'day' ? Number(at) : calendar.dayOfHour(Number(at))
     const before = views.get(day)
     const found = viewsIn(listed, others)
     views.set(day, before === null || found === null ? null : (before ?? 0) + found)

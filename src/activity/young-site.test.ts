@@ -11,6 +11,7 @@ import { expresses } from '../support/http.fixture.js'
 import { SILENT } from '../support/logger.js'
 import { commitVisits } from './commit.js'
 import { createActivity } from './site-activity.js'
+import { UTC } from '../support/calendar.js'
 
 const [[, express]] = expresses as [[string, (typeof expresses)[0][1]]]
 
@@ -52,7 +53,7 @@ test('the growth of a young site is that of the days that it had', async () => {
     const yesterday = (today - 1) * DAY_MS
     await hits.migrate()
     await grid.database.transaction(async (tx) => {
-      await addHits(tx, 'threads', [{ item: 'thread', at: yesterday }])
+      await addHits(tx, 'threads', [{ item: 'thread', at: yesterday }], UTC)
       const seen = { time: yesterday, page: '/', visitor: null, dimensions: undefined }
       await commitVisits([seen], tx, { now: yesterday, name: 'activity.seen' })
     })

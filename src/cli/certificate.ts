@@ -2,9 +2,10 @@
 import type { Writable } from 'node:stream'
 import { type ActivityCertificate, readCertificate } from '../activity/certificate.js'
 import { recountsLine } from '../activity/certificate-line.js'
+import { readCalendar } from '../activity/days.js'
 import { dayNumber } from '../activity/ranges.js'
-import { UTC } from '../support/calendar.js'
-import { dayText } from '../support/calendar-days.js'
+import { type Calendar, UTC } from '../support/calendar.js'
+import { dayIn, dayText } from '../support/calendar-days.js'
 import type { Logger } from '../support/logger.js'
 import { activityNamed, withActivities } from './activities.js'
 import type { OptionsOf } from './arguments.js'
@@ -21,21 +22,29 @@ export async function printCertificate(
 ): Promise<boolean> {
   const now = Date.now()
   // Before anything is opened.
-  const day = dayNumber('day', options.day ?? dayText(UTC.dayOf(now)), now, UTC)
+  if (options.day !== undefined && dayIn(options.day) === undefined) {
+    dayNumber('day', options.day, now, UTC)
+  }
   let balanced = false
   await withActivities(options.database, logger, async (database) => {
     const name = await activityNamed(database, options.name)
+    const calendar = await readCalendar(database, name)
+    const day = dayNumber('day', options.day ?? dayText(calendar.dayOf(now)), now, calendar)
     const certificate = await readCertificate(database, name, day, await database.now())
-    out.write(options.json ? `${JSON.stringify({ name, ...certificate })}\n` : asText(certificate))
+    out.write(
+      options.json
+        ? `${JSON.stringify({ name, ...certificate })}\n`
+        : asText(certificate, calendar),
+    )
     balanced = certificate.balanced
   })
   return balanced
 }
 
-function asText(certificate: ActivityCertificate): string {
+function asText(certificate: ActivityCertificate, calendar: Calendar): string {
   const { pageViews, visitors, late, allPageViews, ledger } = certificate
   const lines: [string, string | number][] = [
-    ['day', dayLine(certificate)],
+    ['day', dayLine(certificate, calendar)],
     ['page views', pageViews],
     ['visitors', visitors],
     ['late', late],
@@ -48,10 +57,12 @@ function asText(certificate: ActivityCertificate): string {
   return lines.map(([label, value]) => `${label.padEnd(14)}${value}\n`).join('')
 }
 
-function dayLine({ day, firstDay, closed }: ActivityCertificate): string {
-  if (firstDay === null) return `${day} (UTC), nothing is known of it: there are no page views yet`
-  if (day < firstDay) {
-    return `${day} (UTC), nothing is known of it: the first page views are of ${firstDay}`
+function dayLine({ day, firstDay, closed }: ActivityCertificate, { zone }: Calendar): string {
+  if (firstDay === null) {
+    return `${day} (${zone}), nothing is known of it: there are no page views yet`
   }
-  return `${day} (UTC), ${closed ? 'closed' : 'open: as of now'}`
+  if (day < firstDay) {
+    return `${day} (${zone}), nothing is known of it: the first page views are of ${firstDay}`
+  }
+  return `${day} (${zone}), ${closed ? 'closed' : 'open: as of now'}`
 }

@@ -3,12 +3,13 @@ import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/history-beside.js'
+import { readCalendar } from '../activity/days.js'
 import { exportQuery, keptFrom, topQuery, wholeDays } from '../activity/ranges.js'
 import { readActivityTop } from '../activity/top-beside.js'
 import type { ActivityPeriod, MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
 import type { Database, Queryable } from '../database/database.js'
 import { measureOf } from '../page-views/measures.js'
-import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import { type Calendar, type Period, type PeriodRange, UTC } from '../support/calendar.js'
 import { csvRow } from '../support/csv.js'
 import type { Logger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
@@ -46,16 +47,23 @@ type Read = (database: Database, name: string) => Rows
 function historyOf(options: ExportOptions): Read {
   if (options.n !== undefined) throw new UsageError('--n goes with --top')
   const by = oneOf('by', options.by ?? 'day', ['hour', 'day'])
-  const { range } = exportQuery({ ...momentsOf(options), by }, UTC)
-  return (database, name) => history(database, name, by, range)
+  const query = { ...momentsOf(options), by }
+  exportQuery(query, UTC)
+  return async function* (database, name) {
+    const { range } = exportQuery(query, await readCalendar(database, name))
+    yield* history(database, name, by, range)
+  }
 }
 
 function topOf(options: ExportOptions, dimension: string): Read {
   if (options.by !== undefined) throw new UsageError('--by does not go with --top')
-  const { range, n } = topQuery({ ...momentsOf(options), n: options.n }, UTC)
+  const query = { ...momentsOf(options), n: options.n }
+  topQuery(query, UTC)
   return async function* (database, name) {
     const known = await dimensionNamed(database, name, 'top', dimension)
-    const hours = wholeDays(range, await keptFromOf(database, name), UTC)
+    const calendar = await readCalendar(database, name)
+    const { range, n } = topQuery(query, calendar)
+    const hours = wholeDays(range, await keptFromOf(database, name, calendar), calendar)
     const { name: site, measure } = measureOf(name)
     const values =
       measure === 'bots'
@@ -84,9 +92,9 @@ function momentsOf({ from, to }: ExportOptions): { from: string; to: string } {
 }
 
 /** The first hour whose values are kept by the hour. */
-async function keptFromOf(queryable: Queryable, name: string): Promise<number> {
+async function keptFromOf(queryable: Queryable, name: string, calendar: Calendar): Promise<number> {
   const days = (await readNameSettings(queryable, name))?.historyDays ?? 0
-  return keptFrom(await queryable.now(), days, UTC)
+  return keptFrom(await queryable.now(), days, calendar)
 }
 
 async function* history(

@@ -130,6 +130,7 @@ const STATE: NameState = {
     historyDays: 366,
     repeatSeconds: 0,
     keep: '',
+    givenTimeZone: '',
   },
   ledger: {
     issued: 999_999_999_999,

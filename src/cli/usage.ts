@@ -11,7 +11,7 @@ Commands:
   parked list | show <id> | retry <id…|all> | skip <id…|all>
             shows the updates of maps and the entries of export queues that fail again and again,
             has them tried again, or gives them up
-  certificate  prints the figures of a UTC day with those of the ledger, and whether they agree
+  certificate  prints the figures of a day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
   import <file>  adds to hits what was counted before, from lines "item,hits"; once for each --id
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
@@ -61,7 +61,7 @@ Flags of parked. Skipped updates and entries are gone:
   --name <name>               only this: the id of a map or an export queue
   --json                      prints what it finds or does as JSON
 
-Flags of certificate. The day comes before them, as 2026-05-17 (default: today, in UTC):
+Flags of certificate. The day comes before them, as 2026-05-17 (default: today):
   --name <name>               of the activity (default: activity)
   --json                      an object on one line
 
@@ -69,7 +69,7 @@ Flags of export:
   --from <moment>, --to <moment>  as 2026-05-17 or 2026-05-17T12:00Z
   --format <csv|ndjson>       (default: csv)
   --name <name>               of the activity (default: activity)
-  --by <hour|day>             a row for each, days in UTC (default: day)
+  --by <hour|day>             a row for each (default: day)
   --top <dimension>           not the history, but the values with the most views: page, or
                               a dimension of the site
   --n <values>                of --top, 1 to 1000 (default: 10)

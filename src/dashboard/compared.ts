@@ -1,5 +1,5 @@
 /** The counts of a list beside those of the period before. */
-import { type Period, UTC } from '../support/calendar.js'
+import type { Calendar, Period } from '../support/calendar.js'
 import type { Range } from './source.js'
 import type { Since } from './since.js'
 import { before, type Span } from './span.js'
@@ -23,15 +23,25 @@ export interface Counts<Value> {
  */
 export async function comparison<Value>(
   span: Span,
-  { now, unit, since }: { readonly now: number; readonly unit: Period; readonly since: Since },
+  {
+    now,
+    unit,
+    since,
+    calendar,
+  }: {
+    readonly now: number
+    readonly unit: Period
+    readonly since: Since
+    readonly calendar: Calendar
+  },
   read: (range: Range) => Promise<Counts<Value> | null>,
 ): Promise<(value: Value, count: number) => Compared> {
   const { from, to } = span
-  const end = Math.max(from, Math.min(to, UTC.startOf(unit, UTC.periodOf(unit, now))))
+  const end = Math.max(from, Math.min(to, calendar.startOf(unit, calendar.periodOf(unit, now))))
   const counts = (range: Range) => (range.from < range.to ? read(range) : null)
-  const sooner = before(span, end, since.whole)
+  const sooner = before(span, calendar, end, since.whole)
   // As much of the span as there is before it.
-  const later = { from: Math.max(from, sooner.from + span.beforeMs), to: end }
+  const later = { from: Math.max(from, calendar.shifted(sooner.from, span.daysAgo)), to: end }
   const isAll = later.from === from && end === to
   const [over, earlier] = await Promise.all([isAll ? undefined : counts(later), counts(sooner)])
   return (value, count) => {

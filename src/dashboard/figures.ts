@@ -1,4 +1,5 @@
 /** The figures of a span for the page, each beside that of the period before. */
+import type { Calendar } from '../support/calendar.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
 import type { ValueViews } from './site-figures.js'
@@ -13,7 +14,7 @@ export interface SpanFigures {
   readonly before: readonly (number | null)[] | null
   /** The first day, where the period before has days that are not whole days of the site. */
   readonly noDataBefore: string | null
-  /** By UTC day, where `sums` are by hour: visitors of hours cannot be added up. */
+  /** By day, where `sums` are by hour: visitors of hours cannot be added up. */
   readonly days: readonly ShownPeriod[] | null
 }
 
@@ -56,12 +57,17 @@ export function totalsOf(source: DashboardSource): Totals {
   }
 }
 
-export async function spanFigures(source: Totals, span: Span, read: Read): Promise<SpanFigures> {
+export async function spanFigures(
+  source: Totals,
+  span: Span,
+  calendar: Calendar,
+  read: Read,
+): Promise<SpanFigures> {
   const { by, from, to } = span
   const [since, sums, earlier, days] = await Promise.all([
-    sinceOf(source, read),
+    sinceOf(source, calendar, read),
     read('history', () => source.history({ from, to, by })),
-    read('history', () => source.history({ ...before(span), by })),
+    read('history', () => source.history({ ...before(span, calendar), by })),
     by === 'day' ? null : read('history', () => source.history({ from, to, by: 'day' })),
   ])
   const shown = sums && upTo(to, sums)
@@ -69,29 +75,40 @@ export async function spanFigures(source: Totals, span: Span, read: Read): Promi
     span,
     sums: shown,
     before: earlier && known(earlier.figures, since),
-    noDataBefore: noDataBefore(span, since),
+    noDataBefore: noDataBefore(span, since, calendar),
     days: days && days.figures,
   }
 }
 
 /** Returns the first day, if not all of the period before a span can be compared. */
-export function noDataBefore(span: Span, { firstDay, whole }: Since): string | null {
-  return before(span).from < whole ? firstDay : null
+export function noDataBefore(
+  span: Span,
+  { firstDay, whole }: Since,
+  calendar: Calendar,
+): string | null {
+  return before(span, calendar).from < whole ? firstDay : null
+}
+
+/** What is asked of a list, and when. */
+export interface Asked {
+  readonly n: number
+  readonly now: number
+  readonly calendar: Calendar
 }
 
 /** The most viewed values of a dimension: `n`, and after them those that have no name. */
 export async function list(
   source: DashboardSource,
   span: Span,
-  { dimension, n, now }: { readonly dimension: string; readonly n: number; readonly now: number },
+  { dimension, n, now, calendar }: Asked & { readonly dimension: string },
   read: Read,
 ): Promise<List> {
   const values = (range: Range, n: number) =>
     read('top', () => source.top(dimension, { ...range, n }))
-  const since = await sinceOf(source, read)
+  const since = await sinceOf(source, calendar, read)
   const [top, compared] = await Promise.all([
     values({ from: span.from, to: span.to }, Math.min(MAX_VALUES, n + WITHOUT_NAME)),
-    comparison<string | null>(span, { now, unit: 'hour', since }, async (range) =>
+    comparison<string | null>(span, { now, unit: 'hour', since, calendar }, async (range) =>
       viewsIn(await values(range, MAX_VALUES)),
     ),
   ])

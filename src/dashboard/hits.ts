@@ -1,6 +1,8 @@
 /** The most viewed items of hits in a span, each beside its hits in the period before. */
+import type { Calendar } from '../support/calendar.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { type Compared, comparison } from './compared.js'
+import type { Asked } from './figures.js'
 import { sinceOf } from './since.js'
 import type { DashboardHits, Range, Read } from './source.js'
 import type { Span } from './span.js'
@@ -23,14 +25,18 @@ export interface HitsItem extends Compared {
 export async function hitsList(
   one: DashboardHits,
   span: Span,
-  { n, now }: { readonly n: number; readonly now: number },
+  { n, now, calendar }: Asked,
   read: Read,
 ): Promise<HitsList> {
-  const top = (range: Range) => read('hits', () => one.top(MAX_VALUES, range))
-  const since = await sinceOf(one, read)
+  const top = (range: Range) =>
+    read('hits', async () => {
+      await refuseOtherZone(one, calendar)
+      return one.top(MAX_VALUES, range)
+    })
+  const since = await sinceOf(one, calendar, read)
   const [items, compared] = await Promise.all([
     top({ from: span.from, to: span.to }),
-    comparison<string>(span, { now, unit: 'day', since }, async (range) => {
+    comparison<string>(span, { now, unit: 'day', since, calendar }, async (range) => {
       const items = await top(range)
       return items && { listed: new Map(items), isWhole: items.length < MAX_VALUES }
     }),
@@ -43,4 +49,14 @@ export async function hitsList(
     total:
       items && items.length < MAX_VALUES ? items.reduce((sum, [, hits]) => sum + hits, 0) : null,
   }
+}
+
+/** Days of two zones are not shown side by side. @throws Error */
+export async function refuseOtherZone(one: DashboardHits, { zone }: Calendar): Promise<void> {
+  const other = (await one.timeZone?.()) ?? zone
+  if (other === zone) return
+  throw new Error(
+    `the days of the hits "${one.name}" are those of ${other}, and the days of the activity are ` +
+      `those of ${zone}; record one of them under another name, with the other one's time zone`,
+  )
 }

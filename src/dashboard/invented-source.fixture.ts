@@ -1,7 +1,8 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
 import type { LiveActivity } from './site-figures.js'
 import type { DashboardHits, DashboardSource, Dated, Range, ValueRange } from './source.js'
-import type { Period } from '../support/calendar.js'
+import type { CalendarSource, Period } from '../support/calendar.js'
+import { UTC_DAYS } from '../support/utc-days.fixture.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -42,6 +43,7 @@ function viewsOf(hour: number): number {
 
 /** An activity at the time `now()`; what it was asked is in `asked`. */
 export class InventedSource implements DashboardSource {
+  calendar: CalendarSource = UTC_DAYS
   readonly name = 'forum'
   readonly dimensions: readonly string[]
   readonly asked: string[] = []
@@ -123,7 +125,7 @@ export class InventedSource implements DashboardSource {
       }
       const visitors = Math.ceil(pageViews / (by === 'day' ? 5 : 3))
       const [bots, seen] = [Math.ceil(pageViews / 2), Math.floor(pageViews / 3)]
-      return { start: new Date(start).toISOString(), pageViews, visitors, bots, seen }
+      return { start: this.calendar.current.textOf(start), pageViews, visitors, bots, seen }
     })
     return this.#dated(sums, 'history')
   }

@@ -13,6 +13,7 @@ import { BurstLogger } from '../support/logger.js'
 import { HOSTILE, InventedSource, inventedHits, LargeSource } from './invented-source.fixture.js'
 import { dashboardRouter } from './router.js'
 import type { DashboardSource, ValueRange } from './source.js'
+import { calendarOf, timeZoneOption } from '../support/time-zone.js'
 
 const DAY_MS = 86_400_000
 const HOUR_S = 3_600
@@ -53,15 +54,19 @@ interface Opening {
   readonly query?: string
   /** Whether all lists are full. */
   readonly large?: boolean
+  /** The time zone of the site. */
+  readonly zone?: string
 }
 
 /** The page, with figures in it, and the browser's clock in the test's hands. */
 async function onStage(
   settings: BrowserContextOptions,
   play: (scene: Scene) => Promise<void>,
-  { failing = [], status = /^Live$/, query = '', large = false }: Opening = {},
+  { failing = [], status = /^Live$/, query = '', large = false, zone = 'UTC' }: Opening = {},
 ): Promise<void> {
   const source = new (large ? LargeSource : InventedSource)(clock.now)
+  const days = calendarOf(timeZoneOption(zone))
+  source.calendar = { current: days, read: async () => days }
   for (const question of failing) source.failing.add(question)
   const logger = new BurstLogger(keptLog(), clock.elapsed)
   const app = express()
@@ -590,6 +595,23 @@ test("hours are in the viewer's zone and language, and days in UTC", () =>
       assert.deepEqual(complaints, [])
     },
     { query: '/?range=today' },
+  ))
+
+test('days are those of the site, wherever the browser is, and the page names its zone once', () =>
+  onStage(
+    { timezoneId: 'America/New_York', locale: 'en-GB' },
+    async ({ page, complaints }) => {
+      await filled(page)
+      await shows(page.locator('#history-title'), /^11.*17 May 2026$/)
+      await shows(history(page), /Days are days in Europe\/Berlin\./)
+      await history(page).locator('summary').click()
+      await shows(history(page).locator('tbody').locator('th, td'), /^Mon,? 11 May$/)
+      const text = (await page.locator('body').textContent()) ?? ''
+      assert.equal(text.match(/Berlin/g)?.length, 1)
+      assert.doesNotMatch(text, /UTC/)
+      assert.deepEqual(complaints, [])
+    },
+    { zone: 'Europe/Berlin' },
   ))
 
 test('digits are of one script, and dates from right to left stay apart in a sentence', () =>

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { describe, test } from 'node:test'
+import { UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
 import { historyQuery, QueryError, topQuery } from './query.js'
 
@@ -10,7 +11,7 @@ const at = (text: string): number => Date.parse(text)
 
 describe('the query of history', () => {
   test('asks by default for the last 30 days, by day, today among them', () => {
-    assert.deepEqual(historyQuery('/history.json', NOW).range, {
+    assert.deepEqual(historyQuery('/history.json', NOW, UTC).range, {
       from: at('2026-10-24T00:00:00Z'),
       to: at('2026-11-23T00:00:00Z'),
       by: 'day',
@@ -19,12 +20,12 @@ describe('the query of history', () => {
 
   test('is widened to whole hours or whole UTC days', () => {
     const range = 'from=2026-11-01T10:20:00Z&to=2026-11-01T12:40:00%2B01:00'
-    assert.deepEqual(historyQuery(`/history.csv?${range}&by=hour`, NOW).range, {
+    assert.deepEqual(historyQuery(`/history.csv?${range}&by=hour`, NOW, UTC).range, {
       from: at('2026-11-01T10:00:00Z'),
       to: at('2026-11-01T12:00:00Z'),
       by: 'hour',
     })
-    assert.deepEqual(historyQuery(`/history.csv?${range}`, NOW).range, {
+    assert.deepEqual(historyQuery(`/history.csv?${range}`, NOW, UTC).range, {
       from: at('2026-11-01T00:00:00Z'),
       to: at('2026-11-02T00:00:00Z'),
       by: 'day',
@@ -35,15 +36,15 @@ describe('the query of history', () => {
     const from = at('2026-11-01T00:00:00Z')
     const to = at('2026-11-02T00:00:00Z')
     for (const query of ['from=2026-11-01&to=2026-11-02', `from=${from}&to=${to}`]) {
-      assert.deepEqual(historyQuery(`/?${query}`, NOW).range, { from, to, by: 'day' })
+      assert.deepEqual(historyQuery(`/?${query}`, NOW, UTC).range, { from, to, by: 'day' })
     }
   })
 })
 
 test('the query of top has ten values by default, and at most 1,000', () => {
-  const { dimension, n } = topQuery('/top.json?dimension=referrer', NOW, DIMENSIONS)
+  const { dimension, n } = topQuery('/top.json?dimension=referrer', NOW, DIMENSIONS, UTC)
   assert.deepEqual([dimension, n], ['referrer', 10])
-  assert.equal(topQuery('/?dimension=page&n=1000', NOW, DIMENSIONS).n, 1000)
+  assert.equal(topQuery('/?dimension=page&n=1000', NOW, DIMENSIONS, UTC).n, 1000)
 })
 
 /** A query, the parameter that is wrong, and what the message says. */
@@ -70,7 +71,7 @@ for (const [query, parameter, message] of WRONG) {
   test(`${query} is refused, and "${parameter}" named`, () => {
     const whole = query.startsWith('dimension') ? query : `dimension=page&${query}`
     assert.throws(
-      () => topQuery(`/top.json?${whole}`, NOW, DIMENSIONS),
+      () => topQuery(`/top.json?${whole}`, NOW, DIMENSIONS, UTC),
       (error) =>
         error instanceof QueryError && error.parameter === parameter && message.test(error.message),
     )
@@ -79,15 +80,15 @@ for (const [query, parameter, message] of WRONG) {
 
 test('a period of something else than hours or days is refused, and so is no dimension', () => {
   assert.throws(
-    () => historyQuery('/?by=week', NOW),
+    () => historyQuery('/?by=week', NOW, UTC),
     /parameter "by" is "week"; allowed: hour or day/,
   )
-  assert.throws(() => topQuery('/', NOW, DIMENSIONS), /parameter "dimension" is null/)
+  assert.throws(() => topQuery('/', NOW, DIMENSIONS, UTC), /parameter "dimension" is null/)
 })
 
 test('what is wrong is shown, but not at any length', () => {
   assert.throws(
-    () => historyQuery(`/?by=${'x'.repeat(10_000)}`, NOW),
+    () => historyQuery(`/?by=${'x'.repeat(10_000)}`, NOW, UTC),
     (error) => error instanceof QueryError && error.message.length < 200,
   )
 })
@@ -100,13 +101,13 @@ test('the longest ranges are those that docs/dashboard.md names', () => {
   }
   const to = at('2026-11-22T00:00:00Z')
   const history = (by: string) => (from: number) =>
-    historyQuery(`/history.csv?by=${by}&from=${from}&to=${to}`, NOW)
+    historyQuery(`/history.csv?by=${by}&from=${from}&to=${to}`, NOW, UTC)
   const queries: [string, (from: number) => unknown][] = [
     ['| `history.csv`, `history.json` with `by=day` |', history('day')],
     ['| `history.csv`, `history.json` with `by=hour` |', history('hour')],
     [
       '| `top.csv`, `top.json` |',
-      (from) => topQuery(`/top.csv?dimension=page&from=${from}&to=${to}`, NOW, DIMENSIONS),
+      (from) => topQuery(`/top.csv?dimension=page&from=${from}&to=${to}`, NOW, DIMENSIONS, UTC),
     ],
   ]
   for (const [row, query] of queries) {

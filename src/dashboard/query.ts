@@ -1,6 +1,5 @@
 /** Reads and checks the query of a request. An error names the parameter and what is allowed. */
-import { type Period, UTC } from '../support/calendar.js'
-import { DAY_MS } from '../support/clock.js'
+import type { Calendar, Period } from '../support/calendar.js'
 import {
   DEFAULT_VALUES,
   MAX_HOURS_OF_DAYS,
@@ -33,20 +32,21 @@ const TIMES =
   'a date such as 2026-11-01, a time with its zone such as 2026-11-01T12:00:00Z, ' +
   'or milliseconds since 1970'
 const MILLISECONDS = /^\d{1,15}$/
-/** A date is in UTC. A time of day without a zone would be in that of this machine. */
+/** A date is of the site's zone. A time of day without a zone would be in that of this machine. */
 const DATE_OR_ZONED = /^\d{4}-\d{2}-\d{2}$|(?:Z|[+-]\d{2}:\d{2})$/
 
 /** Parameters that name one value of a dimension, or one item of hits. */
 export const SUBJECT_PARAMETERS = ['dimension', 'hits', 'value']
 
-/** `from`, `to` and `by`, widened to whole hours or whole UTC days; and a value or an item. */
+/** `from`, `to` and `by`, widened to whole hours or whole days; and a value or an item. */
 export function historyQuery(
   url: string,
   now: number,
+  calendar: Calendar,
 ): { readonly range: Range & { readonly by: Period }; readonly query: URLSearchParams } {
   const query = parametersOf(url, ['from', 'to', 'by', ...SUBJECT_PARAMETERS])
   const by = periodOf(query.get('by'))
-  return { range: { ...timeOf(query, now, by, MAX_PERIODS[by]), by }, query }
+  return { range: { ...timeOf(query, now, by, MAX_PERIODS[by], calendar), by }, query }
 }
 
 /** @throws QueryError */
@@ -61,10 +61,11 @@ export function topQuery(
   url: string,
   now: number,
   dimensions: readonly string[],
+  calendar: Calendar,
 ): Range & { readonly dimension: string; readonly n: number } {
   const query = parametersOf(url, ['dimension', 'from', 'to', 'n'])
   return {
-    ...timeOf(query, now, 'hour', MAX_HOURS_OF_DAYS),
+    ...timeOf(query, now, 'hour', MAX_HOURS_OF_DAYS, calendar),
     dimension: dimensionOf(query.get('dimension'), dimensions),
     n: countOf(query.get('n')),
   }
@@ -98,26 +99,33 @@ function periodOf(value: string | null): Period {
 }
 
 /** The range that is asked for, or the last days. */
-function timeOf(query: URLSearchParams, now: number, by: Period, max: number): Range {
-  const to = momentIn(query.get('to')) ?? now
+function timeOf(
+  query: URLSearchParams,
+  now: number,
+  by: Period,
+  max: number,
+  calendar: Calendar,
+): Range {
+  const to = momentIn(query.get('to'), calendar) ?? now
   // From where it is widened to, or 30 days would be 31.
-  const end = UTC.startOf(by, UTC.rangeOf(by, to, to).to)
-  const from = momentIn(query.get('from')) ?? Math.max(0, end - DEFAULT_DAYS * DAY_MS)
+  const end = calendar.startOf(by, calendar.rangeOf(by, to, to).to)
+  const from =
+    momentIn(query.get('from'), calendar) ?? Math.max(0, calendar.shifted(end, -DEFAULT_DAYS))
   const range = rangeOf(
     { from, to },
     by,
     max,
-    UTC,
+    calendar,
     (end, allowed = TIMES) => new QueryError(end, query.get(end), allowed),
   )
-  return { from: UTC.startOf(by, range.from), to: UTC.startOf(by, range.to) }
+  return { from: calendar.startOf(by, range.from), to: calendar.startOf(by, range.to) }
 }
 
 /** Returns `NaN` for what is no moment. */
-function momentIn(value: string | null): number | undefined {
+function momentIn(value: string | null, calendar: Calendar): number | undefined {
   if (value === null) return undefined
   if (MILLISECONDS.test(value)) return Number(value)
-  return (DATE_OR_ZONED.test(value) ? momentOf(value, UTC) : undefined) ?? NaN
+  return (DATE_OR_ZONED.test(value) ? momentOf(value, calendar) : undefined) ?? NaN
 }
 
 /** `n`. @throws QueryError */

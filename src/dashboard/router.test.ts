@@ -44,6 +44,10 @@ for (const [name, express] of expresses) {
     return { app, log, clock, source, get: (below: string) => request(app).get(path + below) }
   }
 
+  function dayBefore(day: string, days = 1): string {
+    return new Date(Date.parse(day) - days * 86_400_000).toISOString().slice(0, 10)
+  }
+
   describe(name, () => {
     test('strangers get 403 from each path that there is, and learn nothing', async () => {
       const { get, source } = site({ authorize: async () => false })
@@ -332,7 +336,15 @@ for (const [name, express] of expresses) {
         const { body } = await get(`/figures.json?range=${range}`).expect(200)
         const { span, sums, before, days: whole, lists } = body
         const beforeMs = days * 86_400_000
-        assert.deepEqual(span, { from: Date.parse(from), to: Date.parse(to), by, beforeMs })
+        assert.deepEqual(span, {
+          from: Date.parse(from),
+          to: Date.parse(to),
+          by,
+          zone: 'UTC',
+          days: [from, dayBefore(to)],
+          daysBefore: [from, dayBefore(to)].map((day) => dayBefore(day, days)),
+          daysAgo: days,
+        })
         const earlier = { from: span.from - beforeMs, to: span.to - beforeMs, by }
         const { asOf, ...read } = await source.history(span)
         const isOver = range === 'yesterday'

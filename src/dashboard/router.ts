@@ -3,6 +3,7 @@
  * the page, CSV for people, and the files of the page itself.
  */
 import type { ServerResponse } from 'node:http'
+import type { Calendar } from '../support/calendar.js'
 import { type Clock, systemClock } from '../support/clock.js'
 import { messageOf } from '../support/errors.js'
 import type { BurstLogger } from '../support/logger.js'
@@ -86,6 +87,12 @@ export function dashboardRouter(
     }
   }
 
+  /** Without an answer of the database there are no figures, whatever their days. */
+  const calendarNow = (): Promise<Calendar> =>
+    answerWithin(clock, NOW_TIMEOUT_MS, () => source.calendar.read()).catch(
+      () => source.calendar.current,
+    )
+
   const time = (): string => new Date(clock.now()).toISOString()
 
   /** Reads the overview, and the cells from its end on. */
@@ -140,55 +147,59 @@ export function dashboardRouter(
   })
   routes.set('/hits.json', async (req, res) => {
     const at = clock.now()
-    const { span, query } = spanQuery(req.url ?? '/', at, ['n'])
-    const asked = { n: countOf(query.get('n')), now: at }
+    const calendar = await calendarNow()
+    const { span, query } = spanQuery(req.url ?? '/', at, ['n'], calendar)
+    const asked = { n: countOf(query.get('n')), now: at, calendar }
     const lists = settings.hits.map((one) => hitsList(one, span, asked, figures))
     sendPanel(res, await Promise.all(lists))
   })
   routes.set('/figures.json', async (req, res, sees) => {
     const dimensions = sees === 'totals' ? [] : source.dimensions
     const at = clock.now()
-    const { span, query } = spanQuery(req.url ?? '/', at, ['dimension'])
+    const calendar = await calendarNow()
+    const { span, query } = spanQuery(req.url ?? '/', at, ['dimension'], calendar)
     const dimension = query.get('dimension')
     if (dimension !== null) {
       const known = dimensionOf(dimension, dimensions)
-      const asked = { dimension: known, n: MAX_VALUES, now: at }
+      const asked = { dimension: known, n: MAX_VALUES, now: at, calendar }
       return sendPanel(res, { span, lists: [await list(source, span, asked, figures)] })
     }
     const [sums, ...lists] = await Promise.all([
-      spanFigures(sees === 'totals' ? totals : source, span, figures),
+      spanFigures(sees === 'totals' ? totals : source, span, calendar, figures),
       ...dimensions.map((one) =>
-        list(source, span, { dimension: one, n: LISTED, now: at }, figures),
+        list(source, span, { dimension: one, n: LISTED, now: at, calendar }, figures),
       ),
     ])
     sendPanel(res, { ...sums, lists })
   })
   routes.set('/item.json', async (req, res) => {
     const at = clock.now()
-    const { span, query } = spanQuery(req.url ?? '/', at, SUBJECT_PARAMETERS)
+    const calendar = await calendarNow()
+    const { span, query } = spanQuery(req.url ?? '/', at, SUBJECT_PARAMETERS, calendar)
     const subject = subjectOf(query, source.dimensions, settings.hits)
     if (!subject) throw new QueryError('value', null, 'a value, with "dimension" or "hits"')
-    sendPanel(res, await subjectFigures(source, subject, span, at, figures))
+    sendPanel(res, await subjectFigures(source, subject, span, { now: at, calendar }, figures))
   })
   for (const [what, tableOf] of Object.entries({
     history: historyTable,
     top: topTable,
     shown: shownTable,
   })) {
-    const asked = ({ url = '/' }: Received, sees: Sees) => {
+    const asked = ({ url = '/' }: Received, sees: Sees, calendar: Calendar) => {
       const dimensions = sees === 'totals' ? [] : source.dimensions
       const shown = sees === 'totals' ? totals : source
       const { hits } = settings
-      return tableOf({ source, totals: shown, dimensions, hits }, url, clock.now())
+      return tableOf({ source, totals: shown, dimensions, hits, calendar }, url, clock.now())
     }
     routes.set(`/${what}.json`, async (req, res, sees) => {
-      const { span, read } = asked(req, sees)
+      const { span, read } = asked(req, sees, await calendarNow())
       const rows = await figures(what, read)
       sendFigures(res, rows && { ...(span && { span }), ...rows })
     })
     routes.set(`/${what}.csv`, async (req, res, sees) => {
-      const table = asked(req, sees)
-      const name = fileName(source.name, table)
+      const calendar = await calendarNow()
+      const table = asked(req, sees, calendar)
+      const name = fileName(source.name, table, calendar)
       if (req.method === 'HEAD') return sendFile(res, name, '')
       const rows = await figures(what, table.read)
       sendFile(res, name, rows && csvOf(table, rows.figures))

@@ -3,10 +3,10 @@
  * history, the most viewed values, and what the page shows, with its shares, its changes and the
  * figures of the period before.
  */
-import { UTC } from '../support/calendar.js'
+import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import { csvRow } from '../support/csv.js'
-import { list, spanFigures, upTo } from './figures.js'
+import { type Asked, list, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
 import {
   countOf,
@@ -39,6 +39,7 @@ export interface Tables {
   readonly totals: Totals
   readonly dimensions: readonly string[]
   readonly hits: readonly DashboardHits[]
+  readonly calendar: Calendar
 }
 
 const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served']
@@ -54,11 +55,11 @@ const whole: Read = async (_what, work) => work()
 
 /** @throws QueryError */
 export function historyTable(
-  { source, dimensions, hits }: Tables,
+  { source, dimensions, hits, calendar }: Tables,
   url: string,
   now: number,
 ): Table {
-  const { query, range } = historyQuery(url, now)
+  const { query, range } = historyQuery(url, now, calendar)
   const subject = subjectOf(query, dimensions, hits)
   return {
     range,
@@ -67,14 +68,20 @@ export function historyTable(
     read: async () =>
       upTo(
         range.to,
-        await (subject ? subjectHistory(source, subject, range, now) : source.history(range)),
+        await (subject
+          ? subjectHistory(source, subject, range, { now, calendar })
+          : source.history(range)),
       ),
   }
 }
 
 /** @throws QueryError */
-export function topTable({ source, dimensions }: Tables, url: string, now: number): Table {
-  const { dimension, ...range } = topQuery(url, now, dimensions)
+export function topTable(
+  { source, dimensions, calendar }: Tables,
+  url: string,
+  now: number,
+): Table {
+  const { dimension, ...range } = topQuery(url, now, dimensions, calendar)
   return {
     range,
     what: dimension,
@@ -85,24 +92,26 @@ export function topTable({ source, dimensions }: Tables, url: string, now: numbe
 
 /** @throws QueryError */
 export function shownTable(tables: Tables, url: string, now: number): Table {
-  const { source, dimensions, hits } = tables
-  const { span, query } = spanQuery(url, now, [...SUBJECT_PARAMETERS, 'n'])
+  const { dimensions, hits, calendar } = tables
+  const { span, query } = spanQuery(url, now, [...SUBJECT_PARAMETERS, 'n'], calendar)
   const n = countOf(query.get('n'))
   const [dimension, name] = [query.get('dimension'), query.get('hits')]
   if (query.get('value') !== null || (name === null && dimension === null)) {
     return shownHistory(tables, span, query, now)
   }
-  if (name === null) return shownList(source, dimensionOf(dimension, dimensions), span, n, now)
+  if (name === null) {
+    return shownList(tables, dimensionOf(dimension, dimensions), span, { n, now, calendar })
+  }
   const one = hits.find((one) => one.name === name)
   if (!one || dimension !== null) {
     const names = hits.map((one) => one.name).join(', ')
     throw new QueryError('hits', name, `${names || 'no hits'}, without a dimension`)
   }
-  return shownHits(one, span, n, now)
+  return shownHits(one, span, { n, now, calendar })
 }
 
 function shownHistory(
-  { source, totals, dimensions, hits }: Tables,
+  { source, totals, dimensions, hits, calendar }: Tables,
   span: Span,
   query: URLSearchParams,
   now: number,
@@ -115,13 +124,13 @@ function shownHistory(
     columns: [...(subject ? OF_VALUE : HISTORY), 'before'],
     async read() {
       const { sums, before } = subject
-        ? await subjectFigures(source, subject, span, now, whole)
-        : await spanFigures(totals, span, whole)
+        ? await subjectFigures(source, subject, span, { now, calendar }, whole)
+        : await spanFigures(totals, span, calendar, whole)
       const { figures, ...dated } = sums!
       const rows = figures.map(({ start, ...counts }, at) => ({
         start,
         // The page has no bar for what is yet to come.
-        ...(start <= dated.asOf ? counts : nothing(counts)),
+        ...(Date.parse(start) <= Date.parse(dated.asOf) ? counts : nothing(counts)),
         before: before?.[at] ?? null,
       }))
       return { ...dated, figures: rows }
@@ -131,13 +140,7 @@ function shownHistory(
 
 const COMPARED = ['share', 'over', 'before', 'change']
 
-function shownList(
-  source: DashboardSource,
-  dimension: string,
-  span: Span,
-  n: number,
-  now: number,
-): Table {
+function shownList({ source }: Tables, dimension: string, span: Span, asked: Asked): Table {
   return {
     range: span,
     span,
@@ -145,8 +148,8 @@ function shownList(
     columns: ['value', 'pageViews', 'seen', 'served', ...COMPARED],
     async read() {
       const [{ sums }, { top }] = await Promise.all([
-        spanFigures(source, span, whole),
-        list(source, span, { dimension, n, now }, whole),
+        spanFigures(source, span, asked.calendar, whole),
+        list(source, span, { dimension, ...asked }, whole),
       ])
       const total = sums!.figures.reduce((all, { pageViews }) => all + (pageViews ?? 0), 0)
       const { figures, ...dated } = top!
@@ -156,14 +159,14 @@ function shownList(
   }
 }
 
-function shownHits(one: DashboardHits, span: Span, n: number, now: number): Table {
+function shownHits(one: DashboardHits, span: Span, asked: Asked): Table {
   return {
     range: span,
     span,
     what: one.name,
     columns: ['item', 'hits', ...COMPARED],
     async read() {
-      const { asOf, items, total } = await hitsList(one, span, { n, now }, whole)
+      const { asOf, items, total } = await hitsList(one, span, asked, whole)
       const rows = items!.map((item) => ({ ...item, ...compared(item.hits, total, item) }))
       return { asOf, stale: false, figures: rows }
     },
@@ -205,7 +208,11 @@ function cellOf(column: string, value: Cell): Cell {
 }
 
 /** `activity-page-2026-11-01-2026-11-30.csv`: letters that need no escape in a header. */
-export function fileName(name: string, { what, range: { from, to } }: Table): string {
-  const [first, last] = [from, Math.max(from, to - 1)].map((time) => dayText(UTC.dayOf(time)))
+export function fileName(
+  name: string,
+  { what, range: { from, to } }: Table,
+  calendar: Calendar,
+): string {
+  const [first, last] = [from, Math.max(from, to - 1)].map((time) => dayText(calendar.dayOf(time)))
   return `${`${name}-${what}`.replace(/[^A-Za-z0-9_.-]/g, '_')}-${first}-${last}.csv`
 }

@@ -1,7 +1,7 @@
 /** Figures of a site, as an activity returns them and the dashboard shows them. */
 import type { LiveCell } from '../wide-cache/live.js'
 
-/** Figures of one measure in one hour or day (UTC). */
+/** Figures of one measure in one hour or day. */
 export interface MeasuredPeriod {
   /** Start of the hour or day, in ISO 8601. */
   readonly start: string
@@ -28,7 +28,7 @@ export interface OtherViews {
 }
 
 /**
- * Figures of one hour or day (UTC). `null`: a day before the first one of the measure. Nothing is
+ * Figures of one hour or day. `null`: a day before the first one of the measure. Nothing is
  * known of it.
  */
 export interface ActivityPeriod {
@@ -51,7 +51,7 @@ export interface ActivityPeriod {
   readonly served?: number | null
 }
 
-/** Page views with one value of a dimension in one hour or day (UTC). */
+/** Page views with one value of a dimension in one hour or day. */
 export interface ValuePeriod {
   /** Start of the hour or day, in ISO 8601. */
   readonly start: string

@@ -1,4 +1,4 @@
-import type { Period } from '../support/calendar.js'
+import type { CalendarSource, Period } from '../support/calendar.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 import type { Collecting } from '../wide-cache/operations/operations.js'
 import type { ActivityPeriod, LiveActivity, ValuePeriod, ValueViews } from './site-figures.js'
@@ -11,10 +11,12 @@ export interface DashboardSource extends Beginning {
   readonly name: string
   /** `page` first, then the site's own dimensions. */
   readonly dimensions: readonly string[]
+  /** The hours and days that all figures are of. */
+  readonly calendar: CalendarSource
   overview(): Promise<Dated<Overview>>
   /** Contents of the cells after this moment, the `asOf` of an overview. */
   live(asOf: string): Promise<LiveActivity>
-  /** One entry for each hour or UTC day that starts from `from` on and before `to`. */
+  /** One entry for each hour or day that starts from `from` on and before `to`. */
   history(range: Range & { readonly by: Period }): Promise<Dated<readonly ShownPeriod[]>>
   /** The same for one value of a dimension. */
   valueHistory(query: ValueRange): Promise<Dated<readonly ValuePeriod[]>>
@@ -43,7 +45,7 @@ export type Totals = Pick<DashboardSource, 'history' | 'firstDay'>
 /** Says when its figures begin. */
 export interface Beginning {
   /**
-   * The first UTC day with figures, such as `2026-11-01`; `null`: there is none yet. Without it,
+   * The first day with figures, such as `2026-11-01`; `null`: there is none yet. Without it,
    * all days are compared.
    */
   firstDay?(): Promise<string | null>
@@ -69,7 +71,7 @@ export interface Range {
   readonly to: number
 }
 
-/** Whether the figures of a UTC day agree with the ledger. */
+/** Whether the figures of a day agree with the ledger. */
 export interface Certificate {
   readonly day: string
   /** The oldest day with page views. */
@@ -88,7 +90,7 @@ export interface ValueRange extends Range {
   readonly value: string
 }
 
-/** Figures of one reading: those of the window that ends at `asOf`, and of the UTC day so far. */
+/** Figures of one reading: those of the window that ends at `asOf`, and of the day so far. */
 export interface Overview {
   readonly windowSeconds: number
   readonly pageViews: number
@@ -96,7 +98,7 @@ export interface Overview {
   readonly today: Today
 }
 
-/** The UTC day so far. */
+/** The day so far. */
 export interface Today {
   /** The day, such as `2026-11-01`. */
   readonly day: string
@@ -109,7 +111,9 @@ export interface Today {
 export interface DashboardHits extends Beginning {
   /** The heading of the list. */
   readonly name: string
-  /** The `n` most viewed items of a range of UTC days, the first with the most. */
+  /** Name of the time zone of its days. Not given: the same as that of the activity. */
+  timeZone?(): Promise<string>
+  /** The `n` most viewed items of a range of days, the first with the most. */
   top(
     n: number,
     range: {
@@ -119,7 +123,7 @@ export interface DashboardHits extends Beginning {
       readonly to: number
     },
   ): Promise<readonly (readonly [item: string, hits: number])[]>
-  /** The hits of an item in each hour or UTC day. */
+  /** The hits of an item in each hour or day. */
   history(
     item: string,
     range: {
@@ -127,7 +131,7 @@ export interface DashboardHits extends Beginning {
       readonly from: number
       /** End of the last one. */
       readonly to: number
-      /** Hours, or days in UTC. */
+      /** Hours, or days. */
       readonly by: Period
     },
   ): Promise<

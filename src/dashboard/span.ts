@@ -1,18 +1,22 @@
 /**
- * The ranges that the page offers, in whole UTC days, and the period before each. That has the same
+ * The ranges that the page offers, in whole days, and the period before each. That has the same
  * weekdays: it is so many whole weeks earlier that the two do not overlap.
  */
-import { type Period, UTC } from '../support/calendar.js'
-import { dayIn } from '../support/calendar-days.js'
-import { DAY_MS } from '../support/clock.js'
+import type { Calendar, Period } from '../support/calendar.js'
+import { dayIn, dayText } from '../support/calendar-days.js'
 import { MAX_PERIODS } from '../support/periods.js'
 import { QueryError, parametersOf } from './query.js'
 import type { Range } from './source.js'
 
 export interface Span extends Range {
   readonly by: Period
-  /** Distance to the period before it, in milliseconds. */
-  readonly beforeMs: number
+  /** Time zone of its days. */
+  readonly zone: string
+  /** Its first and its last day, and those of the period before. */
+  readonly days: readonly [first: string, last: string]
+  readonly daysBefore: readonly [first: string, last: string]
+  /** Distance to the period before it, in days. */
+  readonly daysAgo: number
 }
 
 /** Days of each range, and those between its last one and today. */
@@ -32,15 +36,15 @@ const DAYS_A_WEEK = 7
 export const SPAN_PARAMETERS = ['range', 'from', 'to']
 
 /** @throws QueryError */
-export function spanOf(query: URLSearchParams, now: number): Span {
-  const today = UTC.dayOf(now)
+export function spanOf(query: URLSearchParams, now: number, calendar: Calendar): Span {
+  const today = calendar.dayOf(now)
   if (query.get('from') === null && query.get('to') === null) {
     const name = query.get('range') ?? DEFAULT_RANGE
     const known = Object.hasOwn(RANGES, name) ? RANGES[name] : undefined
     if (!known) throw new QueryError('range', name, Object.keys(RANGES).join(', '))
     const [days, ago] = known
     const end = today + 1 - ago
-    return spanFrom(end - days, end)
+    return spanFrom(end - days, end, calendar)
   }
   const [from, last] = (['from', 'to'] as const).map((end) => {
     const text = query.get(end)
@@ -52,7 +56,7 @@ export function spanOf(query: URLSearchParams, now: number): Span {
     const allowed = `a day before "to", at most ${MAX_PERIODS.day} days`
     throw new QueryError('from', query.get('from'), allowed)
   }
-  return spanFrom(from, last + 1)
+  return spanFrom(from, last + 1, calendar)
 }
 
 /** The span that the query of a URL asks for, and its other parameters. @throws QueryError */
@@ -60,19 +64,24 @@ export function spanQuery(
   url: string,
   now: number,
   others: readonly string[],
+  calendar: Calendar,
 ): { readonly span: Span; readonly query: URLSearchParams } {
   const query = parametersOf(url, [...SPAN_PARAMETERS, ...others])
-  return { span: spanOf(query, now), query }
+  return { span: spanOf(query, now, calendar), query }
 }
 
 /** Days from `first` up to, without, `end`. */
-function spanFrom(first: number, end: number): Span {
+function spanFrom(first: number, end: number, calendar: Calendar): Span {
   const days = end - first
+  const daysAgo = Math.ceil(days / DAYS_A_WEEK) * DAYS_A_WEEK
   return {
-    from: UTC.startOfDay(first),
-    to: UTC.startOfDay(end),
+    from: calendar.startOfDay(first),
+    to: calendar.startOfDay(end),
     by: days > DAYS_BY_HOUR ? 'day' : 'hour',
-    beforeMs: Math.ceil(days / DAYS_A_WEEK) * DAYS_A_WEEK * DAY_MS,
+    zone: calendar.zone,
+    days: [dayText(first), dayText(end - 1)],
+    daysBefore: [dayText(first - daysAgo), dayText(end - 1 - daysAgo)],
+    daysAgo,
   }
 }
 
@@ -80,7 +89,13 @@ function spanFrom(first: number, end: number): Span {
  * The period before a span, or before as much of it as there is at `now`, from the day `since` on:
  * empty where the whole is earlier.
  */
-export function before({ from, to, beforeMs }: Span, now = Infinity, since = 0): Range {
-  const end = Math.max(0, Math.max(from, Math.min(to, now)) - beforeMs)
-  return { from: Math.min(end, Math.max(since, from - beforeMs)), to: end }
+export function before(
+  { from, to, daysAgo }: Span,
+  calendar: Calendar,
+  now = Infinity,
+  since = 0,
+): Range {
+  const earlier = (ms: number): number => calendar.shifted(ms, -daysAgo)
+  const end = Math.max(0, earlier(Math.max(from, Math.min(to, now))))
+  return { from: Math.min(end, Math.max(since, earlier(from))), to: end }
 }

@@ -1,5 +1,6 @@
 /** Subject of a history: one value of a dimension, or one item of hits. */
-import { noDataBefore, upTo } from './figures.js'
+import { type Asked, noDataBefore, upTo } from './figures.js'
+import { refuseOtherZone } from './hits.js'
 import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
 import { known, sinceOf } from './since.js'
 import type { ValuePeriod } from './site-figures.js'
@@ -40,9 +41,10 @@ export async function subjectHistory(
   source: DashboardSource,
   subject: Subject,
   range: Parameters<DashboardSource['history']>[0],
-  now: number,
+  { now, calendar }: Pick<Asked, 'now' | 'calendar'>,
 ): Promise<Dated<readonly ValuePeriod[]>> {
   if ('dimension' in subject) return source.valueHistory({ ...range, ...subject })
+  await refuseOtherZone(subject.hits, calendar)
   const periods = await subject.hits.history(subject.value, range)
   return {
     figures: periods.map(({ start, hits }) => ({ start, pageViews: hits })),
@@ -56,21 +58,21 @@ export async function subjectFigures(
   source: DashboardSource,
   subject: Subject,
   span: Span,
-  now: number,
+  { now, calendar }: Pick<Asked, 'now' | 'calendar'>,
   read: Read,
 ) {
   const { by, from, to } = span
   const of = (range: { from: number; to: number }) =>
-    read('history', () => subjectHistory(source, subject, { ...range, by }, now))
+    read('history', () => subjectHistory(source, subject, { ...range, by }, { now, calendar }))
   const [since, sums, earlier] = await Promise.all([
-    sinceOf('hits' in subject ? subject.hits : source, read),
+    sinceOf('hits' in subject ? subject.hits : source, calendar, read),
     of({ from, to }),
-    of(before(span)),
+    of(before(span, calendar)),
   ])
   return {
     span,
     sums: sums && upTo(to, sums),
     before: earlier && known(earlier.figures, since),
-    noDataBefore: noDataBefore(span, since),
+    noDataBefore: noDataBefore(span, since, calendar),
   }
 }

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { SqlRow, SqlValue, Transaction } from '../database/database.js'
 import { HOUR_MS } from '../support/clock.js'
-import { commitHits } from './commit.js'
+import { commitHits, windowOf } from './commit.js'
 import type { Hit } from './hit.js'
 import { moveHits } from './move.js'
+import { calendarOf, timeZoneOption } from '../support/time-zone.js'
+import { UTC } from '../support/calendar.js'
 
 const NOW = Date.UTC(2026, 0, 2, 12)
 const REPEAT_MS = 600_000
@@ -37,7 +39,9 @@ async function rowsOf(
 }
 
 const committed = (hits: readonly Hit[]) =>
-  rowsOf((tx) => commitHits(hits, tx, { name: 'threads', repeatMs: REPEAT_MS, now: NOW }))
+  rowsOf((tx) =>
+    commitHits(hits, tx, { name: 'threads', repeatMs: REPEAT_MS, calendar: UTC, now: NOW }),
+  )
 
 /** Asserts that rows stand in ascending order of these columns. */
 function assertAscending(rows: readonly (readonly SqlValue[])[], columns: readonly number[]): void {
@@ -87,4 +91,23 @@ test('a rename locks counts, hours and days in the same order as a commit', asyn
       assertAscending(rows, [1, 2])
     }
   }
+})
+
+test('windows are counted from the start of a day, and end with it', () => {
+  const startsOf = (zone: string, seconds: number, ...times: string[]): string[] => {
+    const calendar = calendarOf(timeZoneOption(zone))
+    return times.map((time) =>
+      calendar.textOf(windowOf(Date.parse(time), seconds * 1000, calendar)).slice(11, 19),
+    )
+  }
+  assert.deepEqual(
+    startsOf('Europe/Berlin', 86_400, '2026-10-25T00:00+02:00', '2026-10-25T23:59+01:00'),
+    ['00:00:00', '00:00:00'],
+    'a day of 25 hours is one window',
+  )
+  assert.deepEqual(startsOf('Asia/Kolkata', 3_600, '2026-10-25T00:10+05:30'), ['00:00:00'])
+  assert.deepEqual(
+    startsOf('UTC', 50_000, '2026-10-25T13:00Z', '2026-10-25T14:00Z', '2026-10-26T00:00Z'),
+    ['00:00:00', '13:53:20', '00:00:00'],
+  )
 })

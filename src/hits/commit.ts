@@ -8,6 +8,9 @@ import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { table } from '../database/table.js'
+import type { Calendar } from '../support/calendar.js'
+import { DAY_MS } from '../support/clock.js'
+import { calendarOf, UTC_ZONE } from '../support/time-zone.js'
 import type { CommitContext } from '../wide-cache/contexts.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { addHits, type CountedHit } from './history.js'
@@ -18,6 +21,7 @@ import { DEFAULT_REPEAT_SECONDS, type HitsSettings } from './options.js'
 export interface CommitTarget {
   readonly name: string
   readonly repeatMs: number
+  readonly calendar: Calendar
   /** The database's clock, in milliseconds since the Unix epoch: no hit is later. */
   readonly now: number
 }
@@ -50,9 +54,10 @@ export function hitsCommit({
 ) => Promise<void> {
   return async (hits, tx, { now }) => {
     // Of SQL, so that all who commit have the same windows.
-    const { repeatSeconds: common } = (await readNameSettings(tx, gridName)) ?? {}
+    const { repeatSeconds: common, timeZone } = (await readNameSettings(tx, gridName)) ?? {}
     const seconds = common || repeatSeconds || DEFAULT_REPEAT_SECONDS
-    await commitHits(hits, tx, { name, repeatMs: 1000 * seconds, now })
+    const calendar = calendarOf(timeZone ?? UTC_ZONE)
+    await commitHits(hits, tx, { name, repeatMs: 1000 * seconds, calendar, now })
   }
 }
 
@@ -60,14 +65,14 @@ export function hitsCommit({
 export async function commitHits(
   hits: readonly Hit[],
   tx: Transaction,
-  { name, repeatMs, now }: CommitTarget,
+  { name, repeatMs, calendar, now }: CommitTarget,
 ): Promise<void> {
   const counted: CountedHit[] = []
   const viewings = new Map<string, Viewing>()
   for (const { time, viewer, item } of hits) {
     const at = Math.min(time, now)
     if (viewer) {
-      const windowStart = Math.floor(at / repeatMs) * repeatMs
+      const windowStart = windowOf(at, repeatMs, calendar)
       const viewing = viewingOf(viewer, item)
       viewings.set(keyOf(windowStart, viewing), { windowStart, hash: viewing, item, at })
     } else {
@@ -78,7 +83,16 @@ export async function commitHits(
     (a, b) => a.windowStart - b.windowStart || a.hash.compare(b.hash),
   )
   for (const list of listsOf(sorted, tx)) counted.push(...(await enter(list, name, tx)))
-  await addHits(tx, name, counted)
+  await addHits(tx, name, counted, calendar)
+}
+
+/**
+ * Returns the start of the window of a moment. Windows are counted from the start of a day, and end
+ * with it, because viewers get other hashes then. A window of a day is that day, however long.
+ */
+export function windowOf(at: number, repeatMs: number, calendar: Calendar): number {
+  const start = calendar.startOfDay(calendar.dayOf(at))
+  return repeatMs >= DAY_MS ? start : at - ((at - start) % repeatMs)
 }
 
 /** Hash of a viewer and an item, which reveals neither. */

@@ -1,6 +1,7 @@
 import { type Measure, measureName } from '../page-views/measures.js'
 import type { ViewRows } from '../page-views/view-recorder.js'
 import { START_COMMAND } from '../support/package-kinds.js'
+import { calendarOf, UTC_ZONE } from '../support/time-zone.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { hitsCommit } from './commit.js'
@@ -15,13 +16,14 @@ const READ_TTL_SECONDS = 2
 
 /** The rows of hits, of which each measure has an engine. */
 export function hitsRows(settings: HitsSettings): ViewRows<ViewedItem, Hit> {
-  const { name, gridName, count, logger } = settings
+  const { name, gridName, count, logger, timeZone } = settings
   return {
     what: 'Hits',
     name,
     gridName,
     count,
     logger,
+    timeZone,
     engineOf: (measure) => engineSettings(settings, measure),
     rowOf: (time, viewer, { item }) => ({ time, viewer, item }),
     got: 'a hit has',
@@ -41,16 +43,20 @@ function engineSettings(settings: HitsSettings, measure: Measure): EngineSetting
     nameSettings: {
       keepSeconds: { value: keepSeconds, counts: 'longest' },
       repeatSeconds: { value: repeatSeconds, counts: 'last' },
+      givenTimeZone: { value: settings.timeZone?.name ?? '', counts: 'last' },
     },
+    timeZone: settings.timeZone ?? UTC_ZONE,
     tables: ['hits'],
     codec: hitCodec,
     commit: hitsCommit({ name, gridName, repeatSeconds }),
     maxCommitRows: MAX_COMMIT_ROWS,
     readTtlSeconds: READ_TTL_SECONDS,
     async removeOld(database, { now }) {
-      const kept = (await readNameSettings(database, gridName))?.keepSeconds ?? keepSeconds
+      const recorded = await readNameSettings(database, gridName)
+      const kept = recorded?.keepSeconds ?? keepSeconds
+      const calendar = calendarOf(recorded?.timeZone ?? UTC_ZONE)
       const more = await removeOldHits(database, name, now - 1000 * kept)
-      return (await removeHours(database, name, now)) || more
+      return (await removeHours(database, name, now, calendar)) || more
     },
     afterDrain: undefined,
     afterRun: undefined,

@@ -6,7 +6,7 @@ import { fewOrMany } from '../../test/scale.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
-import type { PeriodRange } from '../support/calendar.js'
+import { type PeriodRange, UTC } from '../support/calendar.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { commitHits } from './commit.js'
 import type { Hit } from './hit.js'
@@ -26,7 +26,7 @@ async function commit(database: Database, name: string, hits: readonly Hit[]): P
   for (;;) {
     try {
       return await database.transaction((tx) =>
-        commitHits(hits, tx, { name, repeatMs: 1_800_000, now: NOW }),
+        commitHits(hits, tx, { name, repeatMs: 1_800_000, calendar: UTC, now: NOW }),
       )
     } catch (error) {
       if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
@@ -40,7 +40,7 @@ function hoursUpToNow(hours: number): PeriodRange {
 }
 
 function site(name: string): RecordedHits {
-  return { name, count: 'served', hasOther: false }
+  return { name, count: 'served', hasOther: false, calendar: UTC }
 }
 
 const hits = fc.array(
@@ -197,9 +197,9 @@ for (const [dialect, url] of [
       const name = newName()
       const ago = (hours: number) => ({ time: NOW - hours * HOUR_MS, viewer: null, item: 'a' })
       await commit(db, name, [ago(194), ago(193), ago(192), ago(0)])
-      assert.equal(await removeHours(db, name, NOW), true)
-      assert.equal(await removeHours(db, name, NOW), false)
-      assert.equal(await removeHours(db, name, NOW), false)
+      assert.equal(await removeHours(db, name, NOW, UTC), true)
+      assert.equal(await removeHours(db, name, NOW, UTC), false)
+      assert.equal(await removeHours(db, name, NOW, UTC), false)
       assert.deepEqual(await readTopOf(db, HOURS, name, 1, hoursUpToNow(1_000)), [['a', 2]])
       const days = await readItemHistory(db, site(name), 'a', NOW, 10)
       assert.equal(

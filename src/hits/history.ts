@@ -1,7 +1,7 @@
-/** Hits by the hour and by the UTC day: adds them, with the counts of items, and reads them. */
+/** Hits by the hour and by the day: adds them, with the counts of items, and reads them. */
 import type { Database, Queryable, Transaction } from '../database/database.js'
 import { table } from '../database/table.js'
-import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { COUNTS } from './counts.js'
 
 /** Hours that hits are kept by the hour. */
@@ -32,6 +32,7 @@ export async function addHits(
   tx: Transaction,
   name: string,
   hits: readonly CountedHit[],
+  calendar: Calendar,
 ): Promise<void> {
   await COUNTS.upsert(
     tx,
@@ -40,7 +41,7 @@ export async function addHits(
   for (const { table, period } of [HOURS, DAYS]) {
     await table.upsert(
       tx,
-      summed(hits, (at) => UTC.periodOf(period, at)).map(([item, at, sum]) => [
+      summed(hits, (at) => calendar.periodOf(period, at)).map(([item, at, sum]) => [
         name,
         item,
         at,
@@ -67,8 +68,8 @@ function summed(
 }
 
 /** The first hour whose hits are kept by the hour. */
-export function keptHoursFrom(now: number): number {
-  return UTC.hourOf(now) - KEPT_HOURS
+export function keptHoursFrom(now: number, calendar: Calendar): number {
+  return calendar.hourOf(now) - KEPT_HOURS
 }
 
 /** The `n` items with the most hits in the hours or days of a range. */
@@ -88,8 +89,13 @@ export async function readTopOf(
 }
 
 /** Removes the oldest hours that are over; resolves with whether there are more. */
-export async function removeHours(database: Database, name: string, now: number): Promise<boolean> {
-  const keepFrom = keptHoursFrom(now)
+export async function removeHours(
+  database: Database,
+  name: string,
+  now: number,
+  calendar: Calendar,
+): Promise<boolean> {
+  const keepFrom = keptHoursFrom(now, calendar)
   const { rows } = await database.query('SELECT MIN(hour) AS hour FROM hits_hours WHERE name = ?', [
     name,
   ])

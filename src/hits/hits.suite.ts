@@ -19,6 +19,7 @@ import type { Hit } from './hit.js'
 import { ItemHits } from './item-hits.js'
 import { type HitsOptions, hitsSettings } from './options.js'
 import { removeOldHits } from './retention.js'
+import { UTC } from '../support/calendar.js'
 
 const WINDOW_MS = 600_000
 
@@ -770,7 +771,7 @@ export function hitsSuite(pair: Pair): void {
         for (;;) {
           try {
             return await database.transaction((tx) =>
-              commitHits(hits, tx, { name, repeatMs: WINDOW_MS, now }),
+              commitHits(hits, tx, { name, repeatMs: WINDOW_MS, calendar: UTC, now }),
             )
           } catch (error) {
             if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
@@ -905,7 +906,7 @@ export function hitsSuite(pair: Pair): void {
         const hit: Hit = { item: 'a', viewer: viewerOf(1), time: NOON }
         await assert.rejects(
           database.transaction(async (tx) => {
-            await commitHits([hit], tx, { name, repeatMs: WINDOW_MS, now: NOON })
+            await commitHits([hit], tx, { name, repeatMs: WINDOW_MS, calendar: UTC, now: NOON })
             throw new Error('rolled back')
           }),
           /rolled back/,

@@ -28,7 +28,7 @@ export interface HitsTopOptions {
 
 /** A range of {@link Hits.top}. */
 export interface HitsTopQuery {
-  /** The first day in UTC is the one that this lies in. */
+  /** The first day is the one that this lies in. */
   from: Moment
   /** The last one is the one that ends here, or that this lies in. */
   to: Moment
@@ -46,7 +46,7 @@ export interface HitsHistoryQuery {
   from: Moment
   /** The last one is the one that ends here, or that this lies in. */
   to: Moment
-  /** Hours, or days in UTC. */
+  /** Hours, or days. */
   by: Period
 }
 
@@ -115,13 +115,13 @@ export interface Hits extends Recorder {
    */
   top(n: number, options?: HitsTopOptions): Promise<[item: string, hits: number][]>
   /**
-   * The items with the most hits on the UTC days of a range, ten years at most: up to 3 s old.
+   * The items with the most hits on the days of a range, ten years at most: up to 3 s old.
    *
    * @throws TypeError, RangeError for a wrong `n` or field; DatabaseError
    */
   top(n: number, query: HitsTopQuery): Promise<[item: string, hits: number][]>
   /**
-   * The hits of an item in each of the last days, in UTC, up to today, without gaps, with those of
+   * The hits of an item in each of the last days, up to today, without gaps, with those of
    * the other measures beside them.
    *
    * @throws TypeError, RangeError for an item that is no text, or a wrong `days`; DatabaseError

@@ -9,7 +9,6 @@ import {
 } from '../page-views/measures.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
 import { Visitors } from '../page-views/visitors.js'
-import { UTC } from '../support/calendar.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { assertCalled } from '../support/missing-call.js'
 import { integer, oneOf, onlyKnown } from '../support/options.js'
@@ -49,7 +48,7 @@ import { hitsRouter, type HitsRouterOptions } from './router.js'
  * once per item and window of `repeatSeconds`, on all processes together and in any order.
  *
  * Limits: a view may be counted twice if it reaches SQL more than two days (or `cellTtlSeconds`, if
- * longer) after its window. A viewer is known by a salt of the UTC day. It is made of a secret in
+ * longer) after its window. A viewer is known by a salt of the day. It is made of a secret in
  * the database and a random part in the cache. A process that starts while one of the two is away
  * counts every hit until both are back. When the cache loses the random part, a process that starts
  * in the two minutes before another one puts it back may count viewers anew.
@@ -138,7 +137,9 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
       const checked = integer('n', n, 1, MAX_TOP, 'items')
       if (isRange(options)) {
         onlyKnown('top', options, ['from', 'to'])
-        const range = checkedRange(options, 'day', MAX_PERIODS.day, UTC)
+        const range = await this.calendar.checked((days) =>
+          checkedRange(options, 'day', MAX_PERIODS.day, days),
+        )
         return this.engine.read(`top:${checked}:${range.from}:${range.to}`, (database) =>
           readTopOf(database, DAYS, name, checked, range),
         )
@@ -147,10 +148,16 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
       if (options.hours === undefined) return readTop(this.engine.database, name, checked)
       const hours = integer('hours', options.hours, 1, KEPT_HOURS, 'hours')
       return this.engine.read(`top:${checked}:${hours}`, async (database) => {
-        const to = UTC.hourOf(await database.now()) + 1
+        const calendar = await this.calendar.read()
+        const to = calendar.hourOf(await database.now()) + 1
         return readTopOf(database, HOURS, name, checked, { from: to - hours, to })
       })
     })
+  }
+
+  /** Returns the time zone of the days, for the dashboard. */
+  timeZone(): Promise<string> {
+    return this.engine.connections.run(async () => (await this.calendar.read()).zone)
   }
 
   /** Returns the first day with hits, for the dashboard; `null`: there is none. */
@@ -172,7 +179,9 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
       if (isRange(options)) {
         onlyKnown('history', options, ['from', 'to', 'by'])
         const by = oneOf('by', options.by, ['hour', 'day'])
-        const range = checkedRange(options, by, MAX_PERIODS[by], UTC)
+        const range = await this.calendar.checked((days) =>
+          checkedRange(options, by, MAX_PERIODS[by], days),
+        )
         const now = await database.now()
         return readItemRange(database, await this.#site(), text, now, { by, ...range })
       }
@@ -236,7 +245,8 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
   async #site(): Promise<RecordedHits> {
     const { name, count } = this.#settings
     const recorded = await this.#recorded()
-    return { name, count, hasOther: recorded.includes(otherMeasure(count)) }
+    const calendar = await this.calendar.read()
+    return { name, count, hasOther: recorded.includes(otherMeasure(count)), calendar }
   }
 
   #count(

@@ -1,5 +1,6 @@
 import type { Logger } from '../support/logger.js'
 import { given, integer, oneOf, onlyKnown } from '../support/options.js'
+import { type TimeZone, timeZoneOption } from '../support/time-zone.js'
 import { measuredName } from '../page-views/measures.js'
 import { pathOption } from '../page-views/router.js'
 import {
@@ -24,12 +25,17 @@ export interface HitsOptions extends GridOptions {
   count?: 'served' | 'seen' | undefined
   /**
    * Seconds of a window, 1 to 86,400. A viewer counts once in each for an item, in all processes.
-   * Windows are fixed; they begin at the multiples of this since 1970. Choose one that divides a
-   * day, since at midnight UTC viewers get other hashes. SQL has the last one that a process has
-   * given, and all processes use it.
+   * Windows are counted from the start of a day, and end with it, because viewers get other hashes
+   * then; 86,400 is the day. SQL has the last one that a process has given, and all processes use
+   * it.
    * @default what other processes have given, else 1800
    */
   repeatSeconds?: number | undefined
+  /**
+   * Time zone whose hours and days all figures have, as the option of `createActivity()`. Give both
+   * the same. @default what SQL has, else 'UTC'
+   */
+  timeZone?: string | undefined
   /**
    * Treatment of requests with `Sec-GPC: 1` or `DNT: 1`: `anonymous` counts each of them, without a
    * viewer, `skip` none, `ignore` like all others. @default 'anonymous'
@@ -56,13 +62,22 @@ export interface HitsSettings {
   readonly repeatSeconds: number
   /** Time for which this process keeps a viewing, in seconds after the window has begun. */
   readonly keepSeconds: number
+  /** `undefined`: not given. */
+  readonly timeZone: TimeZone | undefined
   readonly privacySignals: 'anonymous' | 'skip' | 'ignore'
   readonly publicPath: string
   readonly logger: Logger
   readonly grid: GridSettings
 }
 
-const OWN_OPTIONS = ['name', 'count', 'repeatSeconds', 'privacySignals', 'publicPath'] as const
+const OWN_OPTIONS = [
+  'name',
+  'count',
+  'repeatSeconds',
+  'timeZone',
+  'privacySignals',
+  'publicPath',
+] as const
 
 /** So that an activity of the same name has a grid of its own. */
 export const GRID_NAME_START = 'hits.'
@@ -87,6 +102,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     name: givenName,
     count = 'served',
     repeatSeconds: seconds,
+    timeZone,
     privacySignals = 'anonymous',
     publicPath = '',
     ...gridOptions
@@ -104,6 +120,7 @@ export function hitsSettings(options: HitsOptions): HitsSettings {
     repeatSeconds,
     keepSeconds:
       (repeatSeconds || DEFAULT_REPEAT_SECONDS) + Math.max(MIN_KEEP_SECONDS, vanishedSeconds),
+    timeZone: timeZone === undefined ? undefined : timeZoneOption(timeZone),
     privacySignals: oneOf('privacySignals', privacySignals, ['anonymous', 'skip', 'ignore']),
     publicPath: pathOption('publicPath', publicPath),
     logger,

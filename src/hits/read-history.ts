@@ -1,8 +1,8 @@
-/** Reads the hits of an item by the hour and by the UTC day, with those of the measures beside. */
+/** Reads the hits of an item by the hour and by the day, with those of the measures beside. */
 import type { Queryable } from '../database/database.js'
 import { placeholders } from '../database/dialect.js'
 import { type Measure, measureName, otherMeasure } from '../page-views/measures.js'
-import { type Period, type PeriodRange, UTC } from '../support/calendar.js'
+import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import { DAYS, HOURS, keptHoursFrom } from './history.js'
 
@@ -11,7 +11,7 @@ export const MAX_DAYS = 3_660
 export const DEFAULT_DAYS = 30
 
 /**
- * Hits of an item in one hour or day (UTC), by measure. A measure is in no other one's figure.
+ * Hits of an item in one hour or day, by measure. A measure is in no other one's figure.
  * `null`: not known, because it is of a day before the first one with hits, or of an hour that is
  * older than 8 days, whose hits are kept by day.
  */
@@ -40,6 +40,7 @@ export interface RecordedHits {
   readonly count: 'served' | 'seen'
   /** Whether there have ever been any of the other measure. */
   readonly hasOther: boolean
+  readonly calendar: Calendar
 }
 
 /** The last `days` days of an item up to that of `now`, without gaps. */
@@ -50,7 +51,7 @@ export async function readItemHistory(
   now: number,
   days: number,
 ): Promise<HitsPeriod[]> {
-  const to = UTC.dayOf(now) + 1
+  const to = site.calendar.dayOf(now) + 1
   return readPeriods(queryable, DAYS, site, item, { from: to - days, to })
 }
 
@@ -67,7 +68,7 @@ export async function readItemRange(
     to,
   })
   if (by === 'day') return periods
-  const keptFrom = keptHoursFrom(now) - from
+  const keptFrom = keptHoursFrom(now, site.calendar) - from
   return periods.map((period, index) => {
     if (index >= keptFrom) return period
     const other = site.hasOther && { [otherMeasure(site.count)]: null }
@@ -79,7 +80,7 @@ export async function readItemRange(
 async function readPeriods(
   queryable: Queryable,
   { table, period }: typeof HOURS,
-  { name, count, hasOther }: RecordedHits,
+  { name, count, hasOther, calendar }: RecordedHits,
   item: string,
   { from, to }: PeriodRange,
 ): Promise<HitsPeriod[]> {
@@ -100,7 +101,7 @@ async function readPeriods(
   )
   return Array.from({ length: to - from }, (_, index) => {
     const at = from + index
-    const start = UTC.textOf(UTC.startOf(period, at))
+    const start = calendar.textOf(calendar.startOf(period, at))
     const of = (measure: Measure, firstDay: string | null | undefined): number | null =>
       found.get(`${measureName(name, measure)} ${at}`) ?? (firstDay && start >= firstDay ? 0 : null)
     return {

@@ -6,12 +6,14 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { IncomingViews } from './incoming-views.js'
+import { UTC_DAYS } from '../support/utc-days.fixture.js'
 
 test('a view that comes while the last responses end is waited for, with its visitor', async () => {
   const clock = new ManualClock(Date.UTC(2026, 4, 17, 12))
   const forwarded: [page: string, hasVisitor: boolean][] = []
   let answer = (_secret: Buffer): void => assert.fail('the secret has not been asked for')
   const views = new IncomingViews<string>({
+    calendar: UTC_DAYS,
     cache: new FaultyCache(memory({ now: clock.elapsed }), () => 'none', 'shared'),
     secret: () => new Promise((resolve) => (answer = resolve)),
     name: 'activity',

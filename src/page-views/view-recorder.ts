@@ -2,6 +2,7 @@ import { Connections } from '../connections/connections.js'
 import { secretOf } from '../database/identity.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { BurstLogger, type Logger } from '../support/logger.js'
+import type { TimeZone } from '../support/time-zone.js'
 import type { Engine } from '../wide-cache/engine.js'
 import { EngineRecorder } from '../wide-cache/engine-recorder.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
@@ -9,6 +10,7 @@ import { Engines } from '../wide-cache/engines.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
 import { type Measure, MEASURES } from './measures.js'
 import { IncomingViews } from './incoming-views.js'
+import { OwnCalendar } from './own-calendar.js'
 
 /** The rows that views become, and the object that records them. */
 export interface ViewRows<View, Row> {
@@ -20,6 +22,8 @@ export interface ViewRows<View, Row> {
   /** Measure that the figures are of. */
   readonly count: Measure
   readonly logger: Logger
+  /** Zone of hours and days that the process has been given. */
+  readonly timeZone: TimeZone | undefined
   /** Returns the settings of the engine of a measure. */
   readonly engineOf: (measure: Measure, logger: BurstLogger) => EngineSettings<Row>
   readonly rowOf: (time: number, visitor: Buffer | null, view: View) => Row
@@ -37,6 +41,7 @@ export abstract class ViewRecorder<
   protected readonly engine: Engine<Row>
   protected readonly logger: BurstLogger
   protected readonly views: IncomingViews<View>
+  protected readonly calendar: OwnCalendar
 
   constructor(rows: ViewRows<View, Row>, environment: Environment) {
     const { gridName, rowOf } = rows
@@ -44,11 +49,13 @@ export abstract class ViewRecorder<
     const engines = enginesOf(rows, logger, environment)
     const engine = engines.main
     const { cache, clock, database } = engine
+    const calendar = new OwnCalendar({ ...rows, database, logger })
     const views = new IncomingViews<View>({
       ...rows,
       cache,
       clock,
       logger,
+      calendar,
       name: gridName,
       secret: () => secretOf(database),
       forward(time, visitor, view, recordedAt) {
@@ -60,6 +67,7 @@ export abstract class ViewRecorder<
     this.engine = engine
     this.logger = logger
     this.views = views
+    this.calendar = calendar
   }
 }
 

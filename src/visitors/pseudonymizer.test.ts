@@ -8,6 +8,7 @@ import { ManualClock, flushPromises } from '../support/manual-clock.fixture.js'
 import { FaultyCache } from '../../test/simulated-world/faulty-cache.js'
 import { Pseudonymizer } from './pseudonymizer.js'
 import { VisitorHashes } from './visitor.js'
+import { calendarOf, timeZoneOption } from '../support/time-zone.js'
 
 const NOON = Date.UTC(2026, 4, 17, 12)
 const DAY = 24 * 3600 * 1000
@@ -29,12 +30,19 @@ interface Process {
   log: KeptLog
 }
 
-function start(cache: Cache, clock: ManualClock, secret = async () => SECRET): Process {
+function start(
+  cache: Cache,
+  clock: ManualClock,
+  secret = async () => SECRET,
+  zone = 'UTC',
+): Process {
+  const days = calendarOf(timeZoneOption(zone))
   const visits: Visit[] = []
   const recorded: number[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
   const pseudonymizer = new Pseudonymizer<string>({
+    calendar: { current: days, read: async () => days },
     cache,
     secret,
     name: 'activity',
@@ -384,4 +392,42 @@ test('identities of any length and any bytes have hashes of their own', async ()
     'x'.repeat(513),
   ]
   assert.equal(new Set(identities.map((identity) => hashOf(one, identity))).size, identities.length)
+})
+
+test("a visit that waits over midnight has its day's hash, and later ones another", async () => {
+  const clock = new ManualClock(Date.UTC(2026, 4, 17, 23, 59, 59))
+  const cache = shared(clock)
+  const [other, later] = [start(cache, clock), start(cache, clock)]
+  await flushPromises()
+  const hashes = [hashOf(other, 'anna')]
+  let tell: (secret: Buffer<ArrayBuffer>) => void = () => {}
+  const waiting = start(cache, clock, () => new Promise((resolve) => (tell = resolve)))
+  waiting.pseudonymizer.pseudonymize('/', 'anna')
+  await clock.advance(2_000)
+  waiting.pseudonymizer.pseudonymize('/', 'anna')
+  tell(SECRET)
+  await waiting.pseudonymizer.forwarded()
+  later.pseudonymizer.pseudonymize('/', 'anna')
+  await later.pseudonymizer.forwarded()
+  hashes.push(hashOf(later, 'anna'))
+  assert.equal(new Set(hashes).size, 2)
+  assert.deepEqual(
+    waiting.visits.map(({ visitor }) => visitor?.toString('hex')),
+    hashes,
+  )
+})
+
+test('the salt turns at midnight of its time zone', async () => {
+  const clock = new ManualClock(Date.UTC(2026, 4, 17, 21, 59, 59))
+  const cache = shared(clock)
+  const one = start(cache, clock, undefined, 'Europe/Berlin')
+  one.pseudonymizer.pseudonymize('/', 'anna')
+  await one.pseudonymizer.forwarded()
+  assert(await cache.get(KEY))
+  await clock.advance(2_000)
+  one.pseudonymizer.pseudonymize('/', 'anna')
+  await one.pseudonymizer.forwarded()
+  assert(await cache.get('salt:activity:2026-05-18'))
+  const [before, after] = one.visits.map(({ visitor }) => visitor?.toString('hex'))
+  assert(before && after && before !== after)
 })

@@ -1,4 +1,5 @@
 import type { Cache } from '../cache/cache.js'
+import type { CalendarSource } from '../support/calendar.js'
 import type { Clock, Timer } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 import { DailySalt } from './salt.js'
@@ -30,6 +31,7 @@ export interface PseudonymizerParts<Subject> {
   /** Returns the database's secret. */
   readonly secret: () => Promise<Buffer>
   readonly name: string
+  readonly calendar: CalendarSource
   readonly clock: Clock
   readonly logger: BurstLogger
   readonly forward: Forward<Subject>
@@ -63,7 +65,7 @@ export class Pseudonymizer<Subject> {
   constructor(parts: PseudonymizerParts<Subject>) {
     this.#clock = parts.clock
     this.#forward = parts.forward
-    this.#salt = new DailySalt({ ...parts, answered: (salt) => this.#release(salt) })
+    this.#salt = new DailySalt({ ...parts, answered: (salt, end) => this.#release(salt, end) })
   }
 
   /**
@@ -115,19 +117,23 @@ export class Pseudonymizer<Subject> {
     return this.#hashes
   }
 
-  #release(salt: Buffer | undefined): void {
+  /** Forwards the visits that wait, but those recorded from `end` on: they need another salt. */
+  #release(salt: Buffer | undefined, end = Infinity): void {
     this.#gaveUp = salt === undefined
     this.#patienceMs = PATIENCE_MS
     const hashes = salt && this.#under(salt)
     // Yesterday's hashes are dropped at once, because they show who was here.
     if (!hashes) this.#hashes = undefined
-    this.#deadline?.cancel()
-    this.#deadline = undefined
     const waiting = this.#waiting
-    this.#waiting = []
+    this.#waiting = waiting.filter(({ recordedAt }) => recordedAt >= end)
     for (const { subject, identity, userAgent, time, recordedAt } of waiting) {
+      if (recordedAt >= end) continue
       this.#forward(time, hashes?.of(identity, userAgent) ?? null, subject, recordedAt)
     }
+    if (end <= this.#clock.now()) this.#hashes = undefined
+    if (this.#waiting.length > 0) return
+    this.#deadline?.cancel()
+    this.#deadline = undefined
     const whenForwarded = this.#whenForwarded
     this.#whenForwarded = []
     for (const resolve of whenForwarded) resolve()

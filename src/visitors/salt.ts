@@ -1,6 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Cache } from '../cache/cache.js'
-import { UTC } from '../support/calendar.js'
+import type { CalendarSource } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import type { Clock, Timer } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
@@ -20,13 +20,19 @@ const TTL_SECONDS = 2 * 24 * 3600
 const CHECK_MS = 120_000
 const RETRY_MS = 1_000
 
+/**
+ * Takes the salt of the day that ends at `end`, in milliseconds since the Unix epoch; `undefined`:
+ * it is still not known.
+ */
+type Answered = (salt: Buffer | undefined, end: number) => void
+
 /** Returns the salt that a secret and a random part make. */
 export function saltOf(secret: Buffer, part: Buffer): Buffer {
   return createHmac('sha256', secret).update(part).digest()
 }
 
 /**
- * The salt of the UTC day. It is made of the database's secret and of a random part that all
+ * The salt of the day. It is made of the database's secret and of a random part that all
  * processes share through the cache, and is kept nowhere. So neither the cache alone, nor the
  * database alone, tells who a visitor was. The first process draws the random part. When the cache
  * has lost it, the first process that notices puts it back; when it has another one, the cache's is
@@ -40,9 +46,11 @@ export class DailySalt {
   readonly #cache: Cache
   readonly #askSecret: () => Promise<Buffer>
   readonly #keyStart: string
+  /** Of the days that have a salt each. */
+  readonly #calendar: CalendarSource
   readonly #clock: Clock
   readonly #logger: BurstLogger
-  readonly #answered: (salt: Buffer | undefined) => void
+  readonly #answered: Answered
   #day: number
   /** The random part, as this process knows it, and the salt made of it. */
   #part: Buffer | undefined
@@ -54,36 +62,32 @@ export class DailySalt {
   #closed = false
 
   /**
-   * `answered` is called after each try with the salt, or with `undefined` if it is still not
-   * known.
+   * `answered` is called after each try.
    */
   constructor(parts: {
     cache: Cache
     /** Returns the database's secret. */
     secret: () => Promise<Buffer>
     name: string
+    calendar: CalendarSource
     clock: Clock
     logger: BurstLogger
-    answered: (salt: Buffer | undefined) => void
+    answered: Answered
   }) {
     this.#cache = parts.cache
     this.#askSecret = parts.secret
     this.#keyStart = `salt:${parts.name}:`
+    this.#calendar = parts.calendar
     this.#clock = parts.clock
     this.#logger = parts.logger
     this.#answered = parts.answered
-    this.#day = UTC.dayOf(this.#clock.now())
+    this.#day = this.#dayOf(this.#clock.now())
     void this.#ask()
   }
 
   /** The salt of today, if it is known here. `now`: by the clock. */
   current(now: number): Buffer | undefined {
-    const today = UTC.dayOf(now)
-    if (today !== this.#day) {
-      this.#day = today
-      this.#forget()
-      void this.#ask()
-    }
+    if (this.#turns(now)) void this.#ask()
     return this.#salt
   }
 
@@ -92,6 +96,23 @@ export class DailySalt {
     this.#closed = true
     this.#timer?.cancel()
     this.#forget()
+  }
+
+  /** Forgets the salt at the end of its day. Returns whether another day has begun. */
+  #turns(now: number): boolean {
+    const today = this.#dayOf(now)
+    if (today === this.#day) return false
+    this.#day = today
+    this.#forget()
+    return true
+  }
+
+  #endOf(day: number): number {
+    return this.#calendar.current.startOfDay(day + 1)
+  }
+
+  #dayOf(now: number): number {
+    return this.#calendar.current.dayOf(now)
   }
 
   #forget(): void {
@@ -103,10 +124,16 @@ export class DailySalt {
     if (this.#asking || this.#closed) return
     this.#asking = true
     this.#timer?.cancel()
-    const day = this.#day
+    const began = this.#clock.now()
+    let day = this.#day
     let found: { readonly part: Buffer; readonly secret: Buffer } | undefined
     try {
       const secret = (this.#secret ??= await this.#askSecret())
+      await this.#calendar.read()
+      // The database may have another zone than this process.
+      this.#turns(this.#clock.now())
+      // Visits of that day wait for it, though it may have ended.
+      day = this.#dayOf(began)
       found = { part: await this.#exchange(`${this.#keyStart}${dayText(day)}`), secret }
       this.#logger.recovered('salt', 'wide-cache: visits count with their visitors again')
     } catch (error) {
@@ -121,18 +148,20 @@ export class DailySalt {
     }
     this.#asking = false
     if (this.#closed) return
-    if (day !== this.#day) return this.#ask()
+    if (day !== this.#day) {
+      if (found) this.#answered(saltOf(found.secret, found.part), this.#endOf(day))
+      return this.#ask()
+    }
     if (found && !this.#part?.equals(found.part)) {
       this.#part = found.part
       this.#salt = saltOf(found.secret, found.part)
     }
-    const now = this.#clock.now()
-    const leftOfDay = UTC.startOfDay(UTC.dayOf(now) + 1) - now
+    const leftOfDay = this.#endOf(day) - this.#clock.now()
     this.#timer = this.#clock.after(this.#salt ? Math.min(CHECK_MS, leftOfDay) : RETRY_MS, () => {
       this.current(this.#clock.now())
       void this.#ask()
     })
-    this.#answered(this.#salt)
+    this.#answered(this.#salt, this.#endOf(day))
   }
 
   /**

@@ -43,6 +43,8 @@ export interface EngineParts<Row> {
   readonly record: GridRecord
   /** Names that SQL has of this process. */
   readonly entered: ReadonlySet<string>
+  /** Whether the first row of this process decides about the time zone. */
+  readonly decision: { isOpen: boolean }
   readonly sameCache: SameCache
   /** Compares the cache with that of the collectors, and with the database. */
   readonly compare: () => Promise<void>
@@ -84,7 +86,8 @@ export function engineParts<Row>(
     newId,
   })
   const entered = new Set<string>()
-  const entersSql = entering({ settings, scope, clock, watch, record, made, entered })
+  const decision = { isOpen: false }
+  const entersSql = entering({ settings, scope, clock, watch, record, made, entered, decision })
   const enter = async (raw: Queryable): Promise<void> => {
     await entersSql(raw)
     // Now, while SQL answers, because no frame is placed before the namespace is known.
@@ -115,6 +118,7 @@ export function engineParts<Row>(
     watch,
     record,
     entered,
+    decision,
     sameCache,
     async compare() {
       // A process that does not collect, or is at rest, has no other reading of this clock.

@@ -46,7 +46,7 @@ export class Engine<Row> {
   /** @param measure its place among those of the grid */
   constructor(shared: EngineParts<Row>, settings: EngineSettings<Row>, measure: number) {
     const { name, readTtlSeconds: ttlSeconds } = settings
-    const { record, entered } = shared
+    const { record, entered, decision } = shared
     const parts = { ...shared, settings, measure }
     this.name = name
     this.connections = shared.connections
@@ -59,6 +59,14 @@ export class Engine<Row> {
     this.#measure = measure
     this.writer = new Writer({
       ...parts,
+      database: {
+        async migrate() {
+          // It had no rows when it last entered, and so has not decided about the time zone.
+          if (decision.isOpen) shared.database.prepareAgain()
+          decision.isOpen = false
+          await shared.database.migrate()
+        },
+      },
       environment: shared.recording,
       // No frame is placed before SQL knows whose it is.
       record: {

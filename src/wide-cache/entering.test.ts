@@ -37,7 +37,15 @@ test('a new grid is complete up to the oldest row that its process may hold', as
     })
     const made = [{ settings, writer: { figures: { heldMs } } }]
     const entered = new Set<string>()
-    const parts = { settings, scope: 'shared', clock, record, made, entered } as const
+    const parts = {
+      settings,
+      scope: 'shared',
+      clock,
+      record,
+      made,
+      entered,
+      decision: { isOpen: false },
+    } as const
     const enter = entering({ ...parts, watch: Object.assign(watch, { now: async () => NOW }) })
     await clock.advance(waitedMs)
     await enter(database)

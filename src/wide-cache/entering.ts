@@ -3,7 +3,7 @@ import type { Clock } from '../support/clock.js'
 import type { ClockWatch } from './clock-watch.js'
 import type { GridSettings } from './grid-options.js'
 import type { GridRecord } from './ledger/grid-record.js'
-import { enterName, type OwnName } from './ledger/name-settings.js'
+import { enterName, enterTimeZone, type OwnName } from './ledger/name-settings.js'
 
 /**
  * Age of the watermark of a new grid in a shared cache, in seconds. The id of the grid is new, so
@@ -34,6 +34,7 @@ export function entering({
   record,
   made,
   entered,
+  decision,
 }: {
   readonly settings: Pick<GridSettings, 'layerSeconds' | 'cellTtlSeconds'> & {
     readonly name: string
@@ -44,13 +45,23 @@ export function entering({
   readonly record: GridRecord
   /** What it records, the name of the grid first. */
   readonly made: readonly Recording[]
-  /** Gets the names that SQL has. */
+  /** Gets the names that SQL has, once it has their time zone. */
   readonly entered: Set<string>
+  /** Tells whether the time zone is to be decided, by the first row. */
+  readonly decision: { isOpen: boolean }
 }): (database: Queryable) => Promise<void> {
   const createdAt = clock.elapsed()
   return async (database) => {
     const recordings = [...made]
-    for (const own of recordings) await enterName(database, own.settings, settings.name)
+    const isRecording = recordings.some(({ writer }) => writer.figures.heldMs > 0)
+    let isDecided = true
+    for (const { settings: own } of recordings) {
+      const { timeZone } = await enterName(database, own, settings.name)
+      if (!own.timeZone || timeZone) continue
+      // A process that only reads must not decide.
+      if (isRecording) await enterTimeZone(database, settings.name, own.timeZone)
+      else isDecided = false
+    }
     const now = await watch.now(database)
     const ageMs = clock.elapsed() - createdAt
     // A private cache has no cells older than this process.
@@ -60,6 +71,8 @@ export function entering({
     const bornAt = now - Math.min(ageMs, heldMs + WAITING_MS)
     // Of a whole second, as figures are.
     await record.enter(database, now, seconds, Math.floor(bornAt / 1000) * 1000)
+    decision.isOpen = !isDecided
+    if (!isDecided) return
     for (const own of recordings) entered.add(own.settings.name)
   }
 }

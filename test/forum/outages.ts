@@ -26,6 +26,7 @@ import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { PAST_DIMENSIONS, writePast } from './past.js'
 import { recount } from './recount.js'
+import { UTC } from '../../src/support/calendar.js'
 
 const [folder] = process.argv.slice(2)
 assert(folder, 'name the folder of the pictures')
@@ -93,7 +94,7 @@ const past = await writePast(root, { name: 'site', days: DAYS, usual: 14 })
 const counted = past
   .filter(({ page }) => page !== '/')
   .map(({ page, time }) => ({ item: page.slice('/threads/'.length), at: time }))
-await root.transaction((tx) => addHits(tx, hits.name, counted))
+await root.transaction((tx) => addHits(tx, hits.name, counted, UTC))
 site('site', { retentionHours: 24 * 400, historyDays: 366 }, 0, 0)
 site('young')
 site('empty', {}, 0, 0)

@@ -16,6 +16,7 @@ import { startBrowser } from '../servers/browser.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { PAST_DIMENSIONS, writePast } from './past.js'
 import { recount } from './recount.js'
+import { UTC } from '../../src/support/calendar.js'
 
 const NAME = 'forum'
 const HITS = 'threads'
@@ -59,7 +60,7 @@ test('all numbers of the page are those of SQL', async () => {
   )
   const hits = new ItemHits(hitsSettings({ ...options, name: HITS }))
   await hits.migrate()
-  await database.transaction((tx) => addHits(tx, HITS, counted))
+  await database.transaction((tx) => addHits(tx, HITS, counted, UTC))
   for (let i = 0; i < 60; i++) activity.record({ visitor: i % 40, page: `/threads/${i % 7}` })
   await activity.flush()
   await activity.drain({ all: true })

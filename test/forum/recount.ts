@@ -20,7 +20,7 @@ interface Span {
   readonly from: number
   readonly to: number
   readonly by: 'hour' | 'day'
-  readonly beforeMs: number
+  readonly daysAgo: number
 }
 
 const STEP_MS = { hour: HOUR_MS, day: DAY_MS }
@@ -66,7 +66,8 @@ function wholeDayAfter(first: unknown): number {
 }
 
 /** The period before a span that ends at `over`, as far as there were whole days; and its own. */
-function comparedWith({ from, beforeMs }: Span, wholeFrom: number, over: number) {
+function comparedWith({ from, daysAgo }: Span, wholeFrom: number, over: number) {
+  const beforeMs = daysAgo * DAY_MS
   const [since, until] = [Math.max(from - beforeMs, wholeFrom), over - beforeMs]
   return since < until ? { since, until, from: since + beforeMs, over } : undefined
 }
@@ -147,7 +148,8 @@ type CountIn = (from: number, to: number) => Promise<number>
 /** What a row of a chart has of the period before. */
 async function earlierOf(recount: Recount, start: number, end: number, countIn: CountIn) {
   const { wholeFrom, span } = recount
-  const [from, to] = [start - span.beforeMs, end - span.beforeMs]
+  const beforeMs = span.daysAgo * DAY_MS
+  const [from, to] = [start - beforeMs, end - beforeMs]
   return from < wholeFrom ? 'not known' : String(await countIn(from, to))
 }
 
@@ -167,7 +169,7 @@ async function ofChange(
     same(recount, shown, change.format((await countIn(range.from, over)) / before - 1), 'change')
   }
   const [, first] = /\(no data before (.*)\)/.exec(text) ?? []
-  const isYoung = span.from - span.beforeMs < wholeFrom
+  const isYoung = span.from - span.daysAgo * DAY_MS < wholeFrom
   assert.equal(first, isYoung ? date.format(wholeFrom - DAY_MS) : undefined, text)
 }
 

@@ -308,6 +308,7 @@ export const MEETINGS: readonly Meeting[] = [
   },
 ]
 
+const DECIDED = 'The first process that records decides, by one statement'
 const LOCKED = 'Written under the lock of its own row, from what was read there'
 const CLOSED = 'Written once, by the transaction that closes the day'
 
@@ -318,6 +319,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'activity_certificates.late': CLOSED,
   'activity_certificates.visitors': CLOSED,
   'activity_certificates.hours': CLOSED,
+  'activity_certificates.first_hour': CLOSED,
   'activity_certificates.end_hour': CLOSED,
   'activity_closed_values.views': CLOSED,
   'activity_hours.visitors': CLOSED,
@@ -327,6 +329,9 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'sharded_counter_shards.value': LOCKED,
   'wide_cache_grids.used_at': 'The last use counts, and renews itself',
   'wide_cache_names.repeat_seconds': 'The last process that gives the option counts',
+  'wide_cache_names.time_zone': DECIDED,
+  'wide_cache_names.hour_lead': DECIDED,
+  'wide_cache_names.given_zone': 'The last process that gives the option counts',
   'wide_cache_names.keeps': 'The last process that gives the option counts',
   'wide_cache_names.direct_to': 'The last proof of a write counts, by one statement',
   'wide_cache_names.writable_since': 'The last proof of a write counts, by one statement',

@@ -8,6 +8,7 @@ import { explore } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
 import { wrapped } from '../servers/wrapped.js'
 import { BOUNDS, hit, NAME, openHits, periodsOf } from './hits.js'
+import { UTC } from '../../src/support/calendar.js'
 
 test('hits committed while their item is renamed stay, on the old item and the new', async () => {
   const moved = new Set<number>()
@@ -98,7 +99,7 @@ test('a viewing stays known for as long as it is kept, whatever is removed besid
       writer: () => writer.commit([hit('a', 1), hit('a', 2), hit('older', 2, EPOCH - 9 * DAY_MS)]),
       collector: async () => {
         await removeOldHits(database, NAME, EPOCH - DAY_MS)
-        await removeHours(database, NAME, EPOCH)
+        await removeHours(database, NAME, EPOCH, UTC)
       },
     })
     await orders.alone(() => collector.commit([hit('a', 1), hit('a', 2)]))
@@ -116,7 +117,7 @@ test('hours are gone when their removal has ended', async () => {
     await orders.alone(() => hits.commit([hit('old', 1, EPOCH - 9 * DAY_MS)]))
     await orders.together({
       collector: async () => {
-        await removeHours(collector.database, NAME, EPOCH)
+        await removeHours(collector.database, NAME, EPOCH, UTC)
         assert.deepEqual(orders.look('SELECT * FROM hits_hours'), [])
       },
     })
@@ -159,7 +160,7 @@ test('hours that are kept stay when older ones are removed, one by one', async (
     let [runs, left] = [1, 0]
     await orders.together({
       collector: async () => {
-        for (; await removeHours(database, NAME, EPOCH); runs++) {
+        for (; await removeHours(database, NAME, EPOCH, UTC); runs++) {
           left = orders.look('SELECT hour FROM hits_hours').length
         }
       },

@@ -8,6 +8,7 @@ import { DailySalt, saltOf } from '../../src/visitors/salt.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 import { EPOCH } from '../simulated-world/world.js'
 import { SILENT } from '../../src/support/logger.js'
+import { UTC_DAYS } from '../../src/support/utc-days.fixture.js'
 
 const NAME = 'site'
 const KEY = `salt:${NAME}:${new Date(EPOCH).toISOString().slice(0, 10)}`
@@ -27,6 +28,7 @@ function started(orders: Orders, actor: string, given = new Set<string>()): Prom
   const { clock } = environment
   return new Promise((resolve) => {
     const salt: DailySalt = new DailySalt({
+      calendar: UTC_DAYS,
       cache,
       secret,
       name: NAME,
@@ -90,6 +92,7 @@ test('after midnight all processes hash under one new salt, though a request fai
         const { cache, environment } = orders.actor(actor)
         const { clock } = environment
         const pseudonymizer = new Pseudonymizer<string>({
+          calendar: UTC_DAYS,
           cache,
           secret,
           name: NAME,

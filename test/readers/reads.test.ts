@@ -22,7 +22,7 @@ after(() => site.close())
  */
 const OTHERS: Readonly<Record<string, string>> = {
   createActivity: 'live ledger metrics health middleware router dashboard record',
-  createHits: 'ledger metrics health middleware router record delete rename firstDay',
+  createHits: 'ledger metrics health middleware router record delete rename firstDay timeZone',
   WideCache: 'read ledger metrics health append',
   ShardedCounter: 'increment increaseShards',
   GlobalCounter: 'increment',

@@ -15,6 +15,7 @@ import { enterName } from '../../src/wide-cache/ledger/name-settings.js'
 import { HitsRecount } from './hits-recount.js'
 import type { Site } from './site.js'
 import { HISTORY_DAYS, VANISHED_SECONDS, ViewsRecount } from './views-recount.js'
+import { UTC } from '../../src/support/calendar.js'
 
 /** What happens to a site. */
 export type Step =
@@ -93,7 +94,7 @@ export class RecountedSite {
       vanishedSeconds: VANISHED_SECONDS,
     }
     while (await removeOldVisits(database, { now, name }, retention));
-    while (await removeHours(database, name, now));
+    while (await removeHours(database, name, now, UTC));
     const viewingsFrom = now - 48 * HOUR_MS
     while (await removeOldHits(database, name, viewingsFrom));
     await this.#assertNone('hits_viewings WHERE name = ? AND window_start < ?', [

@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
   PRIMARY KEY (name, second)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
--- and, per UTC day, each visitor: the newest and the first second they were seen in, and the hours (bit 0: from 0:00
+-- and, per day, each visitor: the newest and the first second they were seen in, and the hours (bit 0: from 0:00
 -- to 1:00).
 -- last_slice is last_second divided by 300: an index on the second itself would change with each visit.
 CREATE TABLE IF NOT EXISTS activity_visitors (
@@ -53,6 +53,7 @@ CREATE TABLE IF NOT EXISTS activity_books (
   settled BIGINT NOT NULL DEFAULT 0,
   first_day BIGINT NULL,
   values_from BIGINT NOT NULL DEFAULT 0,
+  first_hours VARCHAR(8192) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
@@ -92,6 +93,7 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   late BIGINT NULL,
   visitors BIGINT NULL,
   hours VARCHAR(2048) CHARACTER SET ascii COLLATE ascii_bin NULL,
+  first_hour BIGINT NULL,
   end_hour BIGINT NULL,
   all_views BIGINT NULL,
   uncounted BIGINT NULL,

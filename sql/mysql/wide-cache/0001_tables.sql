@@ -1,15 +1,18 @@
 -- The ledger of wide caches. Times are milliseconds since the Unix epoch, by the database's clock.
 
 -- One row a name: what it is used for, and what collectors must know of the processes that record. Its frames go through the
--- grids of grid_name: the measures of an object share one, and its name is that of the first. kind is activity, hits, or
--- what a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of direct_seconds (when a
+-- grids of grid_name: the measures of an object share one, and its name is that of the first. kind is activity, hits, or what
+-- a WideCache was given; rows of another kind are never read. The longest of cell_ttl_seconds, of direct_seconds (when a
 -- living writer has committed what no collector has brought), of vanished_seconds (how long a writer must be unheard of until
 -- nothing can come from it) and of keep_seconds (how long rows are kept; 0: nobody has said) that a process has given counts,
--- and the last repeat_seconds (0: the default); history_days: for how many days the values of dimensions are kept by the hour;
--- the most counts. keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so rows.
--- Each commit of a writer enters its moment: SQL has taken rows from writable_since to written_at, and by that writers have
--- committed themselves what was recorded before direct_to. safe_at: the time by which collectors close days and remove what
--- is old; it follows the database's clock by at most four seconds a second.
+-- and the last repeat_seconds (0: the default); history_days: for how many days the values of dimensions are kept by the
+-- hour; the most counts. keeps: what the last process that said so keeps of visits, rows or sums; empty: nobody has said, so
+-- rows. time_zone: the zone of hours and days of all measures, in the row of grid_name; the first process that records them
+-- decides, empty: UTC. hour_lead: the minutes by which its hours begin before those of UTC. given_zone: the last zone that a
+-- process was given, which the doctor compares. Each commit of a writer enters its moment: SQL has taken rows from
+-- writable_since to written_at, and by that writers have committed themselves what was recorded before direct_to. safe_at:
+-- the time by which collectors close days and remove what is old; it follows the database's clock by at most four seconds a
+-- second.
 CREATE TABLE IF NOT EXISTS wide_cache_names (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   grid_name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
@@ -25,6 +28,9 @@ CREATE TABLE IF NOT EXISTS wide_cache_names (
   direct_to BIGINT NOT NULL DEFAULT 0,
   safe_at BIGINT NOT NULL DEFAULT 0,
   keeps VARCHAR(4) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  time_zone VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  given_zone VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+  hour_lead BIGINT NOT NULL DEFAULT 0,
   PRIMARY KEY (name)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

@@ -40,6 +40,7 @@ CREATE TABLE IF NOT EXISTS activity_books (
   settled BIGINT NOT NULL DEFAULT 0,
   first_day BIGINT NULL,
   values_from BIGINT NOT NULL DEFAULT 0,
+  first_hours VARCHAR(8192) COLLATE "C" NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 );
 
@@ -71,6 +72,7 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   late BIGINT NULL,
   visitors BIGINT NULL,
   hours VARCHAR(2048) COLLATE "C" NULL,
+  first_hour BIGINT NULL,
   end_hour BIGINT NULL,
   all_views BIGINT NULL,
   uncounted BIGINT NULL,

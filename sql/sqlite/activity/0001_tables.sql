@@ -21,7 +21,7 @@ CREATE TABLE IF NOT EXISTS activity_seconds (
   PRIMARY KEY (name, second)
 ) WITHOUT ROWID;
 
--- and, per UTC day, each visitor: the newest and the first second they were seen in, and the hours (bit 0: from 0:00
+-- and, per day, each visitor: the newest and the first second they were seen in, and the hours (bit 0: from 0:00
 -- to 1:00).
 -- last_slice is last_second divided by 300: an index on the second itself would change with each visit.
 CREATE TABLE IF NOT EXISTS activity_visitors (
@@ -53,6 +53,7 @@ CREATE TABLE IF NOT EXISTS activity_books (
   settled INTEGER NOT NULL DEFAULT 0,
   first_day INTEGER NULL,
   values_from INTEGER NOT NULL DEFAULT 0,
+  first_hours TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (name)
 ) WITHOUT ROWID;
 
@@ -92,6 +93,7 @@ CREATE TABLE IF NOT EXISTS activity_certificates (
   late INTEGER NULL,
   visitors INTEGER NULL,
   hours TEXT NULL,
+  first_hour INTEGER NULL,
   end_hour INTEGER NULL,
   all_views INTEGER NULL,
   uncounted INTEGER NULL,

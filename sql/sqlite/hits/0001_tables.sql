@@ -19,7 +19,7 @@ CREATE TABLE IF NOT EXISTS hits_viewings (
   PRIMARY KEY (name, window_start, viewing)
 ) WITHOUT ROWID;
 
--- Hits by hour, kept for eight days, and by UTC day, which stay. Hours and days are counted from 1970.
+-- Hits by hour, kept for eight days, and by day, which stay. Hours and days are counted from 1970.
 CREATE TABLE IF NOT EXISTS hits_hours (
   name TEXT NOT NULL,
   hour INTEGER NOT NULL,

@@ -1,8 +1,8 @@
 /** Checks of activities: their certificates, and the rows of sampled seconds. */
 import { readCertificate } from '../../activity/certificate.js'
+import { readCalendar } from '../../activity/days.js'
 import { recountRows } from '../../activity/hour-recount.js'
 import type { Database } from '../../database/database.js'
-import { UTC } from '../../support/calendar.js'
 import { type Finding, findingsOf } from './finding.js'
 
 /** Samples that are recounted, of so many seconds each, out of the time that rows are kept. */
@@ -38,7 +38,7 @@ export async function checkBooks(database: Database): Promise<Finding[]> {
 /** Returns the findings of the certificates of the last days. */
 async function findingsOfDays(database: Database, name: string): Promise<string[]> {
   const now = await database.now()
-  const today = UTC.dayOf(now)
+  const today = (await readCalendar(database, name)).dayOf(now)
   const found: string[] = []
   for (let number = today; number > today - DAYS; number--) {
     const { day, findings } = await readCertificate(database, name, number, now)

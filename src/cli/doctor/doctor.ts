@@ -21,6 +21,7 @@ import {
   checkVisitors,
   usesServers,
 } from './records.js'
+import { checkTimeZones } from './time-zones.js'
 import { checkWholeWay } from './whole-way.js'
 
 const MAX_LINE = 80
@@ -71,6 +72,7 @@ async function recorded(
     () => checkServerLists(database, cache),
     () => checkCollectors(database),
     () => checkQuarantine(database),
+    () => checkTimeZones(database),
     async () => (hasActivity ? checkVisitors(database) : []),
     async () => (hasActivity ? checkBooks(database) : []),
   ]) {

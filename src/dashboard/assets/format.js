@@ -49,8 +49,12 @@ export function change(now, then) {
   return then === 0 ? 'new' : changes.format(now / then - 1)
 }
 
-/** UTC days up to, without, `to`. @param {number} from @param {number} to */
-export const dayRange = (from, to) => apart(ranges.formatRange(from, Math.max(from, to - 1)))
+/** A day as times in UTC are, of whatever zone it is. @param {string} start it, or a time of it */
+export const dayOf = (start) => Date.parse(start.slice(0, '2026-05-17'.length))
+/** @param {string} day */
+export const dayAfter = (day) => new Date(dayOf(day) + 86_400_000).toISOString().slice(0, 10)
+/** Two days, such as `2026-05-17`, and those between. @param {string} first @param {string} last */
+export const dayRange = (first, last) => apart(ranges.formatRange(dayOf(first), dayOf(last)))
 
 /** With seconds. @param {number | Date} time */
 export const timeOfDay = (time) => apart(times.format(time))

@@ -7,6 +7,8 @@ import { download } from './downloads.js'
 import {
   change,
   counted,
+  dayAfter,
+  dayOf,
   dayRange,
   hourOfWeek,
   minuteOfDay,
@@ -19,7 +21,15 @@ import { named } from './label.js'
 import { TITLES } from './lists.js'
 import { Panel } from './panel.js'
 
-/** @typedef {{ from: number, to: number, by: 'hour' | 'day', beforeMs: number }} Span */
+/**
+ * @typedef {object} Span
+ * @property {number} from
+ * @property {number} to
+ * @property {'hour' | 'day'} by
+ * @property {string} zone
+ * @property {readonly [first: string, last: string]} days
+ * @property {readonly [first: string, last: string]} daysBefore
+ */
 /**
  * @typedef {object} Period
  * @property {string} start
@@ -49,8 +59,27 @@ import { Panel } from './panel.js'
  * @property {readonly import('./lists.js').Top[]} lists
  */
 
-const LENGTH_MS = { hour: 3_600_000, day: 86_400_000 }
-const HOURS = `Hours are in ${timeZone}; the days they belong to are UTC days.`
+/** @param {string} zone */
+const daysIn = (zone) => (zone === 'UTC' ? 'UTC days' : `days in ${zone}`)
+
+/** @param {Span} span */
+function noteOf({ by, zone }) {
+  if (by === 'hour') return `Hours are in ${timeZone}; the days they belong to are ${daysIn(zone)}.`
+  const once = 'A visitor is counted once a day, so visitors of days do not add up.'
+  return `Days are ${daysIn(zone)}. ${once}`
+}
+
+/** @param {Span} span */
+const unitOf = ({ by, zone }) => (by === 'hour' ? 'Hour' : zone === 'UTC' ? 'UTC day' : 'Day')
+
+/**
+ * The end of each period: days have 23 or 25 hours where clocks are set.
+ *
+ * @param {Span} span
+ * @param {readonly Period[]} periods
+ * @param {number} at
+ */
+const endOf = ({ to }, periods, at) => Date.parse(periods[at + 1]?.start ?? '') || to
 
 /**
  * The bars of periods, and those so far: what has ended by `asOf`, with the same of before.
@@ -60,16 +89,17 @@ const HOURS = `Hours are in ${timeZone}; the days they belong to are UTC days.`
  * @param {readonly (number | null)[] | null} before
  * @param {number} asOf
  */
-function barsOf({ by }, periods, before, asOf) {
+function barsOf(span, periods, before, asOf) {
+  const { by } = span
   return periods.map(({ start, pageViews, visitors }, at) => {
     const time = Date.parse(start)
     const isComing = time > asOf
     return {
-      label: by === 'hour' ? hourOfWeek(time) : utcDay(time),
-      short: by === 'hour' ? minuteOfDay(time) : shortUtcDay(time),
+      label: by === 'hour' ? hourOfWeek(time) : utcDay(dayOf(start)),
+      short: by === 'hour' ? minuteOfDay(time) : shortUtcDay(dayOf(start)),
       values: isComing ? [undefined] : visitors === undefined ? [pageViews] : [pageViews, visitors],
       before: before?.[at],
-      open: !isComing && time + LENGTH_MS[by] > asOf,
+      open: !isComing && endOf(span, periods, at) > asOf,
     }
   })
 }
@@ -81,25 +111,26 @@ function barsOf({ by }, periods, before, asOf) {
  * @param {readonly Period[]} periods
  * @param {number} asOf
  */
-function compared({ span: { by, from, to, beforeMs }, before, noDataBefore }, periods, asOf) {
+function compared({ span, before, noDataBefore }, periods, asOf) {
+  const { by, to, daysBefore } = span
   let [now, then] = [0, 0]
-  periods.forEach(({ start, pageViews }, at) => {
+  periods.forEach(({ pageViews }, at) => {
     const earlier = before?.[at] ?? null
     if (pageViews === null || earlier === null) return
-    if (Date.parse(start) + LENGTH_MS[by] > asOf) return
+    if (endOf(span, periods, at) > asOf) return
     now += pageViews
     then += earlier
   })
-  const first = Date.parse(noDataBefore ?? '')
-  const young = first ? ` (no data ${beforeFirst(first)})` : ''
+  const young = noDataBefore ? ` (no data ${beforeFirst(noDataBefore)})` : ''
   if (then === 0) return young
   const until = asOf >= to ? '' : ` up to the same ${by}`
-  const begin = Math.max(from - beforeMs, (first || 0) + LENGTH_MS.day)
-  const days = dayRange(begin, to - beforeMs)
+  const [first, last] = daysBefore
+  const whole = noDataBefore ? dayAfter(noDataBefore) : first
+  const days = dayRange(whole > first ? whole : first, last)
   return `, ${change(now, then)} against ${days}${until}${young}`
 }
 
-/** `before 28 August 2026`, or `yet`. @param {number} first start of the first day */
+/** `before 28 August 2026`, or `yet`. @param {string | null} first the first day */
 function beforeFirst(first) {
   return first ? `before ${dayRange(first, first)}` : 'yet'
 }
@@ -141,7 +172,7 @@ export function historyPanel() {
   /** @param {Figures} answer */
   function show(answer) {
     const { span, sums } = answer
-    byId('history-title').textContent = dayRange(span.from, span.to)
+    byId('history-title').textContent = dayRange(...span.days)
     if (!sums) return panel.missing()
     shown = answer
     draw(answer, sums)
@@ -156,16 +187,13 @@ export function historyPanel() {
     const { span, before, days } = answer
     const asOf = Date.parse(sums.asOf)
     const figures = withToday(sums.figures, asOf, today)
-    drawn.update(barsOf(span, figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
+    drawn.update(barsOf(span, figures, before, asOf), unitOf(span))
     const views = counted(total(figures), 'page view')
     const difference = compared(answer, figures, asOf)
     sum.textContent = figures.some(({ pageViews }) => pageViews !== null)
       ? `${views}${difference}. ${visitors(figures, days)}`
-      : `No data ${beforeFirst(Date.parse(answer.noDataBefore ?? ''))}.`
-    note.textContent =
-      span.by === 'hour'
-        ? HOURS
-        : 'Days are UTC days. A visitor is counted once a day, so visitors of days do not add up.'
+      : `No data ${beforeFirst(answer.noDataBefore)}.`
+    note.textContent = noteOf(span)
     beside.textContent = besideText(sums.figures)
     links.replaceChildren(...download({}, 'Page views'))
   }
@@ -243,7 +271,7 @@ export function itemPanel() {
     const { dimension, value = '' } = item()
     if (!sums) return panel?.missing()
     const asOf = Date.parse(sums.asOf)
-    drawn.update(barsOf(span, sums.figures, before, asOf), span.by === 'hour' ? 'Hour' : 'UTC day')
+    drawn.update(barsOf(span, sums.figures, before, asOf), unitOf(span))
     const missing = sums.figures.filter(({ pageViews }) => pageViews === null).length
     const least = missing > 0 ? 'At least ' : ''
     const views = counted(total(sums.figures), 'view')

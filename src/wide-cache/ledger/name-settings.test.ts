@@ -179,6 +179,7 @@ for (const [what, openDatabase] of DATABASES) {
       historyDays: 0,
       repeatSeconds: 0,
       keep: '',
+      givenTimeZone: '',
       ...recorded,
     })
     await database.query('DELETE FROM wide_cache_names WHERE name = ?', [name])
@@ -282,6 +283,7 @@ test('names come with the geometry of their newest shared grid, not of private o
       historyDays: 0,
       repeatSeconds: 0,
       keep: '',
+      givenTimeZone: '',
     },
     {
       name: 'wide',
@@ -296,6 +298,7 @@ test('names come with the geometry of their newest shared grid, not of private o
       historyDays: 5,
       repeatSeconds: 8,
       keep: '',
+      givenTimeZone: '',
     },
   ])
   await Promise.all([wide.close(), own.close(), test.close()])

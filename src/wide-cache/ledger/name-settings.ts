@@ -5,6 +5,7 @@
 import type { Queryable, SqlRow } from '../../database/database.js'
 import { placeholders } from '../../database/dialect.js'
 import { table } from '../../database/table.js'
+import type { TimeZone } from '../../support/time-zone.js'
 import type { Geometry } from '../grid.js'
 import { SHARED } from './grid-record.js'
 
@@ -34,6 +35,10 @@ export interface NameSettings {
   readonly keep: string
   /** An option of hits. */
   readonly repeatSeconds: number
+  /** Name of the time zone that a process was given. */
+  readonly givenTimeZone: string
+  /** Zone of hours and days, of all measures of an object. `undefined`: none is recorded yet. */
+  readonly timeZone?: TimeZone | undefined
 }
 
 /** A name whose frames go through shared caches. */
@@ -50,6 +55,7 @@ const SETTINGS = [
   ['historyDays', 'history_days', 0],
   ['repeatSeconds', 'repeat_seconds', 0],
   ['keep', 'keeps', ''],
+  ['givenTimeZone', 'given_zone', ''],
 ] as const
 
 /** A value that a process gives for a setting. */
@@ -70,6 +76,8 @@ export interface OwnName extends Pick<
   readonly name: string
   /** Further settings, which depend on the kind. */
   readonly nameSettings: GivenSettings
+  /** Zone of hours and days that the process would have. `undefined`: its kind has none. */
+  readonly timeZone?: TimeZone | undefined
 }
 
 /** A process uses a name for another kind of rows than it is recorded for. */
@@ -91,10 +99,17 @@ export class KindDiffersError extends Error {
 }
 
 const COLUMNS = ['grid_name', 'kind', ...SETTINGS.map(([, column]) => column)]
+/** The zone is in the row of the object's first measure. */
+const SELECTED = [...COLUMNS.map((column) => `n.${column}`), 'o.time_zone', 'o.hour_lead'].join(
+  ', ',
+)
+const WITH_ZONE =
+  'FROM wide_cache_names AS n LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name'
 const NAMES = table('wide_cache_names', ['name'], ...COLUMNS, 'safe_at')
 
 /**
- * Records what a process uses a name for, whose frames go through the grids of `gridName`.
+ * Records what a process uses a name for, whose frames go through the grids of `gridName`. Returns
+ * what is recorded by now.
  *
  * @throws KindDiffersError; DatabaseError
  */
@@ -102,7 +117,7 @@ export async function enterName(
   database: Queryable,
   own: OwnName,
   gridName = own.name,
-): Promise<void> {
+): Promise<NameSettings> {
   const { name, kind } = own
   const given: GivenSettings = {
     cellTtlSeconds: { value: own.cellTtlSeconds, counts: 'longest' },
@@ -131,6 +146,7 @@ export async function enterName(
       [one.value, name, one.value],
     )
   }
+  return recorded
 }
 
 /** Checks that no process has recorded a name for another kind. @throws KindDiffersError */
@@ -156,9 +172,7 @@ export async function readNameSettings(
 ): Promise<NameSettings | undefined> {
   const {
     rows: [row],
-  } = await queryable.query(`SELECT ${COLUMNS.join(', ')} FROM ${NAMES.name} WHERE name = ?`, [
-    name,
-  ])
+  } = await queryable.query(`SELECT ${SELECTED} ${WITH_ZONE} WHERE n.name = ?`, [name])
   return row && settingsIn(row)
 }
 
@@ -180,8 +194,8 @@ export async function recordedNames(
  */
 export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
   const { rows } = await queryable.query(
-    `SELECT n.name, ${COLUMNS.join(', ')}, width, layer_seconds ` +
-      `FROM ${NAMES.name} AS n JOIN wide_cache_grids AS g ON g.name = n.name ` +
+    `SELECT n.name, ${SELECTED}, width, layer_seconds ` +
+      `${WITH_ZONE} JOIN wide_cache_grids AS g ON g.name = n.name ` +
       'WHERE g.private_to = ? ORDER BY n.name, g.used_at, g.id',
     [SHARED],
   )
@@ -199,7 +213,28 @@ export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
   return [...names.values()]
 }
 
+/** Returns the zone that a row has in `time_zone` and `hour_lead`; `undefined`: none. */
+export function timeZoneIn({ time_zone: name, hour_lead: lead }: SqlRow): TimeZone | undefined {
+  return typeof name === 'string' && name !== '' ? { name, leadMinutes: Number(lead) } : undefined
+}
+
+/**
+ * Records the zone of an object, unless another process has been quicker. The row of its first
+ * measure must be there.
+ */
+export async function enterTimeZone(
+  database: Queryable,
+  gridName: string,
+  { name, leadMinutes }: TimeZone,
+): Promise<void> {
+  await database.query(
+    `UPDATE ${NAMES.name} SET time_zone = ?, hour_lead = ? WHERE name = ? AND time_zone = ''`,
+    [name, leadMinutes, gridName],
+  )
+}
+
 function settingsIn(row: SqlRow): NameSettings {
+  const timeZone = timeZoneIn(row)
   return {
     gridName: String(row['grid_name']),
     kind: String(row['kind']),
@@ -210,5 +245,7 @@ function settingsIn(row: SqlRow): NameSettings {
     historyDays: Number(row['history_days']),
     repeatSeconds: Number(row['repeat_seconds']),
     keep: String(row['keeps']),
+    givenTimeZone: String(row['given_zone']),
+    ...(timeZone && { timeZone }),
   }
 }

@@ -13,7 +13,7 @@ const NOW = 1_800_000_000_000
 const WRITERS = table('wide_cache_writers', ['name', 'writer'], 'issued', 'committed', 'last_seen')
 
 /** A process of the name enters. */
-function enter(database: Database, name: string, vanishedSeconds: number): Promise<void> {
+function enter(database: Database, name: string, vanishedSeconds: number): Promise<unknown> {
   return enterName(database, {
     name,
     kind: 'rows',

@@ -89,6 +89,7 @@ for (const [where, open] of databases) {
         historyDays: 0,
         repeatSeconds: 0,
         keep: '',
+        givenTimeZone: '',
       },
       ledger: NOTHING,
       grids: [
