@@ -35,7 +35,12 @@ const LOOK_EVERY_MS = 2_000
 const LOOK_AGAIN_EVERY_MS = 10_000
 
 /** Tables that each collecting run writes. */
-const WRITTEN = ['wide_cache_writers', 'wide_cache_ranges', 'wide_cache_grids']
+const WRITTEN = [
+  'wide_cache_writers',
+  'wide_cache_ranges',
+  'wide_cache_grids',
+  'wide_cache_joining',
+]
 
 type CollectOptions = Omit<OptionsOf<'collect'>, 'cache' | 'listen' | 'module'>
 

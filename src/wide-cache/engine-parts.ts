@@ -11,8 +11,9 @@ import { DrainTurns } from './collector/drain-turns.js'
 import { NameDrain } from './collector/name-drain.js'
 import { SameCache } from './collector/same-cache.js'
 import type { EngineSettings } from './engine-settings.js'
-import { entering, type Recording } from './entering.js'
+import { entering, heldBy, type Recording } from './entering.js'
 import { stampOf } from './frame.js'
+import { Joining } from './joining.js'
 import { checkKind } from './ledger/name-settings.js'
 import { GridRecord } from './ledger/grid-record.js'
 import { Ledger } from './ledger/ledger.js'
@@ -48,6 +49,7 @@ export interface EngineParts<Row> {
   readonly sameCache: SameCache
   /** Compares the cache with that of the collectors, and with the database. */
   readonly compare: () => Promise<void>
+  readonly joining: Joining | undefined
   readonly published: PublishedWatermark
   readonly ledger: Ledger<Row>
   /** Starting value of the checksums of frames of its kind. */
@@ -76,19 +78,32 @@ export function engineParts<Row>(
   const watch = new ClockWatch(clock, logger)
   const counted = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = counted
+  const owner = newId()
   const record = new GridRecord({
     name,
     geometry: settings,
     drainAfterLayers,
     flushMs,
-    owner: newId(),
+    owner,
     scope,
     newId,
   })
   const entered = new Set<string>()
   const decision = { isOpen: false }
-  const entersSql = entering({ settings, scope, clock, watch, record, made, entered, decision })
+  const heldMs = heldBy(made, clock)
+  const entersSql = entering({
+    settings,
+    scope,
+    clock,
+    watch,
+    record,
+    made,
+    entered,
+    decision,
+    heldMs,
+  })
   const enter = async (raw: Queryable): Promise<void> => {
+    await joining?.enter(raw)
     await entersSql(raw)
     // Now, while SQL answers, because no frame is placed before the namespace is known.
     await cache.namespace.enterBy(raw)
@@ -104,6 +119,22 @@ export function engineParts<Row>(
   const database = new PreparedDatabase(reading, [], environment, enter)
   const cache = namespaced(counted, { database: reading, environment, logger })
   const sameCache = new SameCache({ settings, cache, database, record, logger })
+  const compare = async (): Promise<void> => {
+    // A process that does not collect, or is at rest, has no other reading of this clock.
+    const now = await watch.recent(database)
+    await sameCache.compare()
+    // SQL has removed the row of the grid, because it was unused for so long.
+    if (record.grid) await record.renewUse(database, now)
+    else await enter(database)
+  }
+  const isBrought = (): boolean =>
+    made.every(({ writer }) => writer.isPlaced) &&
+    (sameCache.isTheirs || made.some(({ writer }) => writer.isBrought))
+  // Of a private cache it is known whose rows it has.
+  const joining =
+    scope === 'shared'
+      ? new Joining({ settings, clock, watch, database, compare, owner, heldMs, isBrought })
+      : undefined
   const parts = {
     connections,
     settings,
@@ -120,14 +151,8 @@ export function engineParts<Row>(
     entered,
     decision,
     sameCache,
-    async compare() {
-      // A process that does not collect, or is at rest, has no other reading of this clock.
-      const now = await watch.recent(database)
-      await sameCache.compare()
-      // SQL has removed the row of the grid, because it was unused for so long.
-      if (record.grid) await record.renewUse(database, now)
-      else await enter(database)
-    },
+    compare,
+    joining,
     published: new PublishedWatermark({
       cache,
       clock: watch.clock,

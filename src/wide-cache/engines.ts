@@ -116,7 +116,7 @@ export class Engines<Row> {
     const reports = await Promise.all(this.#made.map(({ writer }) => writer.close()))
     await Promise.race([Promise.all([this.#collector?.end(), connections.idle()]), limit.over])
     await Promise.all(this.#made.map(({ writer }) => writer.end(limit.over)))
-    await this.#retireGrid()
+    await this.#retire()
     await connections.releaseBy(limit.over)
     limit.cancel()
     return added(reports)
@@ -176,8 +176,9 @@ export class Engines<Row> {
    * Gives up a grid that ends with its process, so that figures need not wait for it. If SQL does
    * not answer, it ages out. Never rejects.
    */
-  async #retireGrid(): Promise<void> {
-    const { cache, record, database, clock } = this.#parts
+  async #retire(): Promise<void> {
+    const { cache, record, database, clock, joining } = this.#parts
+    if (joining) await within(RETIRE_MS, joining.end(), clock)
     if (cache.scope !== 'private' || !record.grid) return
     await within(RETIRE_MS, record.retire(database), clock)
   }

@@ -5,7 +5,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { ClockWatch } from './clock-watch.js'
-import { entering } from './entering.js'
+import { entering, heldBy } from './entering.js'
 import { gridSettings } from './grid-options.js'
 import { GridRecord } from './ledger/grid-record.js'
 
@@ -35,7 +35,7 @@ test('a new grid is complete up to the oldest row that its process may hold', as
       scope: 'shared',
       newId,
     })
-    const made = [{ settings, writer: { figures: { heldMs } } }]
+    const made = [{ settings, writer: { figures: { heldMs }, isPlaced: true, isBrought: true } }]
     const entered = new Set<string>()
     const parts = {
       settings,
@@ -45,6 +45,7 @@ test('a new grid is complete up to the oldest row that its process may hold', as
       made,
       entered,
       decision: { isOpen: false },
+      heldMs: heldBy(made, clock),
     } as const
     const enter = entering({ ...parts, watch: Object.assign(watch, { now: async () => NOW }) })
     await clock.advance(waitedMs)

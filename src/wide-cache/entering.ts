@@ -4,6 +4,7 @@ import type { ClockWatch } from './clock-watch.js'
 import type { GridSettings } from './grid-options.js'
 import type { GridRecord } from './ledger/grid-record.js'
 import { enterName, enterTimeZone, type OwnName } from './ledger/name-settings.js'
+import type { Writer } from './writer/writer.js'
 
 /**
  * Age of the watermark of a new grid in a shared cache, in seconds. The id of the grid is new, so
@@ -11,15 +12,12 @@ import { enterName, enterTimeZone, type OwnName } from './ledger/name-settings.j
  */
 const NEW_GRID_SECONDS = 300
 
-/**
- * Time for which a visit may wait, before the writer has it, for what makes its visitor anonymous.
- */
-const WAITING_MS = 5_000
-
 /** What a process records under one of its names. */
 export interface Recording {
   readonly settings: OwnName
-  readonly writer: { readonly figures: { readonly heldMs: number } }
+  readonly writer: Pick<Writer<never>, 'isBrought' | 'isPlaced'> & {
+    readonly figures: { readonly heldMs: number }
+  }
 }
 
 /**
@@ -35,6 +33,7 @@ export function entering({
   made,
   entered,
   decision,
+  heldMs,
 }: {
   readonly settings: Pick<GridSettings, 'layerSeconds' | 'cellTtlSeconds'> & {
     readonly name: string
@@ -49,6 +48,8 @@ export function entering({
   readonly entered: Set<string>
   /** Tells whether the time zone is to be decided, by the first row. */
   readonly decision: { isOpen: boolean }
+  /** Milliseconds since the oldest row that is held may have come. */
+  readonly heldMs: () => number
 }): (database: Queryable) => Promise<void> {
   const createdAt = clock.elapsed()
   return async (database) => {
@@ -67,12 +68,27 @@ export function entering({
     // A private cache has no cells older than this process.
     const oldest = scope === 'private' ? ageMs / 1000 + settings.layerSeconds : NEW_GRID_SECONDS
     const seconds = Math.min(oldest, settings.cellTtlSeconds)
-    const heldMs = Math.max(0, ...recordings.map(({ writer }) => writer.figures.heldMs))
-    const bornAt = now - Math.min(ageMs, heldMs + WAITING_MS)
     // Of a whole second, as figures are.
-    await record.enter(database, now, seconds, Math.floor(bornAt / 1000) * 1000)
+    await record.enter(database, now, seconds, Math.floor((now - heldMs()) / 1000) * 1000)
     decision.isOpen = !isDecided
     if (!isDecided) return
     for (const own of recordings) entered.add(own.settings.name)
+  }
+}
+
+/**
+ * Time for which a visit may wait, before the writer has it, for what makes its visitor anonymous.
+ */
+const WAITING_MS = 5_000
+
+/**
+ * Returns a function that tells how many milliseconds ago the oldest row that a process holds may
+ * have been recorded. It was not before this call.
+ */
+export function heldBy(made: readonly Recording[], clock: Clock): () => number {
+  const createdAt = clock.elapsed()
+  return () => {
+    const heldMs = Math.max(0, ...made.map(({ writer }) => writer.figures.heldMs))
+    return Math.min(clock.elapsed() - createdAt, heldMs + WAITING_MS)
   }
 }

@@ -1,4 +1,5 @@
 import type { Queryable, SqlValue } from '../database/database.js'
+import { ENTRY_LIVES_MS } from './joining.js'
 import { LEAP_MS } from './ledger/grid-record.js'
 import { Layers } from './layers.js'
 
@@ -26,8 +27,8 @@ export interface UsedGrid {
 export interface UsedGrids {
   readonly grids: readonly UsedGrid[]
   /**
-   * Time of the oldest row that may be missing of the writers whose later frames have come;
-   * `undefined`: no frame is missing.
+   * Time of the oldest row that may be missing of the writers whose later frames have come, or of
+   * the processes that have just begun; `undefined`: none is missing.
    */
   readonly missingSince: number | undefined
   /** Time within which a living writer has committed what no collector has brought to SQL. */
@@ -57,7 +58,7 @@ const NO_COLLECTOR = { periodSeconds: 10, drainAfterLayers: 2 }
  *
  * Also reads whether a frame of a writer is missing though a later one has come: it waits in its
  * process, or in another layer, or the cache has lost it. A writer that SQL has not heard of for
- * `directSeconds` brings nothing more.
+ * `directSeconds` brings nothing more. Rows of a process that is joining may be missing, too.
  *
  * While SQL takes no writes it hears of nobody: the time counts up to the newest drained moment, or
  * to the last proof. A watermark that has leapt over such a time counts as it was, for a while.
@@ -75,7 +76,9 @@ export async function readUsedGrids(
       'n.direct_seconds, n.direct_to, (SELECT MIN(w.floor_at) FROM wide_cache_ranges AS r ' +
       'JOIN wide_cache_writers AS w ON w.name = r.name AND w.writer = r.writer ' +
       'WHERE r.name = n.name AND r.first_sequence > w.floor AND w.last_seen >= n.direct_to ' +
-      'AND w.last_seen >= d.drained_to - 1000 * n.direct_seconds) AS missing_since ' +
+      'AND w.last_seen >= d.drained_to - 1000 * n.direct_seconds) AS missing_since, ' +
+      '(SELECT MIN(since) FROM wide_cache_joining AS j ' +
+      'WHERE j.name = n.grid_name AND j.seen_at BETWEEN ? AND ?) AS joining_since ' +
       // A proof of a moment that is yet to come was given while the clock was ahead.
       'FROM (SELECT name, grid_name, direct_seconds, ' +
       'CASE WHEN direct_to <= ? THEN direct_to ELSE 0 END AS direct_to ' +
@@ -89,7 +92,7 @@ export async function readUsedGrids(
       `WHERE ((g.used_at >= n.direct_to - ${UNRECORDED_USE_MS} ` +
       `AND g.used_at >= d.drained_to - ${UNRECORDED_USE_MS} - 1000 * n.direct_seconds) ` +
       'OR g.used_at = d.used_at) ORDER BY g.id',
-    [...lately, now, name, ...lately, now, now, name],
+    [...lately, now - ENTRY_LIVES_MS, now + LONGEST_READ_MS, now, name, ...lately, now, now, name],
   )
   return {
     grids: rows.map((row) => ({
@@ -100,10 +103,15 @@ export async function readUsedGrids(
       periodSeconds: Number(row['period_seconds'] ?? NO_COLLECTOR.periodSeconds),
       drainAfterLayers: Number(row['drain_after_layers'] ?? NO_COLLECTOR.drainAfterLayers),
     })),
-    missingSince: momentIn(rows[0]?.['missing_since']),
+    missingSince: earliest(rows[0]?.['missing_since'], rows[0]?.['joining_since']),
     directMs: 1000 * Number(rows[0]?.['direct_seconds'] ?? 0),
     directTo: Number(rows[0]?.['direct_to'] ?? 0),
   }
+}
+
+function earliest(...values: readonly (SqlValue | undefined)[]): number | undefined {
+  const moments = values.map(momentIn).filter((moment) => moment !== undefined)
+  return moments.length === 0 ? undefined : Math.min(...moments)
 }
 
 function momentIn(value: SqlValue | undefined): number | undefined {

@@ -328,6 +328,8 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'sharded_counter_shards.of_shards': LOCKED,
   'sharded_counter_shards.value': LOCKED,
   'wide_cache_grids.used_at': 'The last use counts, and renews itself',
+  'wide_cache_joining.seen_at': 'Each process has a row of its own',
+  'wide_cache_joining.since': 'Each process has a row of its own',
   'wide_cache_names.repeat_seconds': 'The last process that gives the option counts',
   'wide_cache_names.time_zone': DECIDED,
   'wide_cache_names.hour_lead': DECIDED,

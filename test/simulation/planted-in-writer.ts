@@ -282,4 +282,20 @@ export const IN_WRITER: readonly PlantedBug[] = [
     told: /which the cache has lost|though figures were complete/,
     seed: 99,
   },
+  {
+    name: 'figures do not wait for a process that SQL answers slowly',
+    file: 'used-grids.ts',
+    find: "earliest(rows[0]?.['missing_since'], rows[0]?.['joining_since'])",
+    replace: "earliest(rows[0]?.['missing_since'])",
+    told: /though figures were complete/,
+    seed: 54,
+  },
+  {
+    name: 'a process withdraws its entry before collectors are known to bring its rows',
+    file: 'joining.ts',
+    find: 'if (isBrought() ||',
+    replace: 'if (isBrought !== undefined ||',
+    told: /though figures were complete/,
+    seed: 54,
+  },
 ]

@@ -21,6 +21,10 @@ import { EPOCH, type World } from '../simulated-world/world.js'
 const CALM_ROWS = 15
 const CALM_READS = 30
 
+/** Time in which a process that starts gets slow answers, and the rows that it records. */
+const JOINS_WITHIN_MS = 20_000
+const JOINING_ROWS = 12
+
 /** Time in which all comes to a database that takes writes again. */
 const AFTER_NO_WRITES_MS = 120_000
 const READ_AGAIN_MS = 40_000
@@ -388,6 +392,26 @@ export class Run {
     for (let i = 0; i < CALM_ROWS; i++) later(15_000, (actor) => this.append(actor, 1))
     for (let i = 0; i < CALM_READS; i++) {
       later(40_000, (actor) => this.#read(actor))
+    }
+    if (scenario.joins) world.after(calmIn + 3_000, () => this.#join())
+  }
+
+  /**
+   * A process starts and records at once. For its first answers it waits so long that others have
+   * drained the layers of its first rows by then.
+   */
+  #join(): void {
+    const { world, sites, scenario } = this
+    const actor = this.start(world.random.pick(sites), true, false)
+    const until = world.now + JOINS_WITHIN_MS
+    // SQL hears of it before its first layer is drained.
+    const ageMs = scenario.drainAfterLayers * actor.process.geometry.layerSeconds * 1000
+    const ms = Math.min(600, ageMs / 10)
+    actor.process.holdUp({ operation: '', after: 0, times: Infinity, until, ms, stalls: false })
+    for (let i = 0; i < JOINING_ROWS; i++) {
+      world.after(world.random.between(1, JOINS_WITHIN_MS), () =>
+        actor.process.deliver(() => this.append(actor, 1)),
+      )
     }
   }
 

@@ -77,6 +77,8 @@ export interface Scenario {
   readonly noWritesMs: number
   /** Then only the table of the caller's rows is locked, and all other statements are answered. */
   readonly locksRows: boolean
+  /** Once nothing else goes wrong, a process starts that SQL answers slowly. */
+  readonly joins: boolean
   /** Once nothing else goes wrong, the cache loses what its cells hold, or goes back. */
   readonly losesCells: boolean
   /** Number of times that cache servers go back to an earlier state before that. */
@@ -206,8 +208,9 @@ export function scenarioOf(random: Random, seed: number): Scenario {
   const losesCells = added.fork().chance(0.2)
   const goesBack = added.fork().pick([0, 0, 0, 1, 3])
   const locksRows = added.fork().chance(0.3)
+  const joins = added.fork().chance(0.2)
   if (!takesNoWrites) {
-    return { ...drawn, holdUps, noWritesMs: 0, locksRows, losesCells, goesBack }
+    return { ...drawn, holdUps, noWritesMs: 0, locksRows, joins, losesCells, goesBack }
   }
   const { confirmSeconds, cellTtlSeconds } = drawn
   const noWritesSeconds = confirmSeconds + added.pick([5, 40, 90])
@@ -217,6 +220,7 @@ export function scenarioOf(random: Random, seed: number): Scenario {
     losesCells,
     goesBack,
     locksRows,
+    joins,
     noWritesMs: noWritesSeconds * 1000,
     // So that a writer commits what its cell holds before that ends, and a collector what was
     // locked: a lock that lasts longer than cells live is not survived.

@@ -121,3 +121,12 @@ CREATE TABLE IF NOT EXISTS wide_cache_quarantine (
   KEY wide_cache_quarantine_writer (name, writer, sequence),
   KEY wide_cache_quarantine_created_at (name, created_at)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- One row a process that has begun to record: since when it may hold rows that no collector brings yet, and when it said so.
+CREATE TABLE IF NOT EXISTS wide_cache_joining (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  process BINARY(16) NOT NULL,
+  since BIGINT NOT NULL,
+  seen_at BIGINT NOT NULL,
+  PRIMARY KEY (name, process)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

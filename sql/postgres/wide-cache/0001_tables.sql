@@ -93,3 +93,11 @@ CREATE TABLE IF NOT EXISTS wide_cache_quarantine (
 );
 CREATE INDEX IF NOT EXISTS wide_cache_quarantine_writer ON wide_cache_quarantine (name, writer, sequence);
 CREATE INDEX IF NOT EXISTS wide_cache_quarantine_created_at ON wide_cache_quarantine (name, created_at);
+
+CREATE TABLE IF NOT EXISTS wide_cache_joining (
+  name VARCHAR(32) COLLATE "C" NOT NULL,
+  process BYTEA NOT NULL,
+  since BIGINT NOT NULL,
+  seen_at BIGINT NOT NULL,
+  PRIMARY KEY (name, process)
+);

@@ -120,3 +120,12 @@ CREATE TABLE IF NOT EXISTS wide_cache_quarantine (
 );
 CREATE INDEX IF NOT EXISTS wide_cache_quarantine_writer ON wide_cache_quarantine (name, writer, sequence);
 CREATE INDEX IF NOT EXISTS wide_cache_quarantine_created_at ON wide_cache_quarantine (name, created_at);
+
+-- One row a process that has begun to record: since when it may hold rows that no collector brings yet, and when it said so.
+CREATE TABLE IF NOT EXISTS wide_cache_joining (
+  name TEXT NOT NULL,
+  process BLOB NOT NULL,
+  since INTEGER NOT NULL,
+  seen_at INTEGER NOT NULL,
+  PRIMARY KEY (name, process)
+) WITHOUT ROWID;

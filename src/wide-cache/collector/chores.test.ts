@@ -56,7 +56,7 @@ test('old entries of the ledger are looked for every ten minutes, and after a fa
     asked.push(world.statements)
     await clock.advance(60_000)
   }
-  assert.deepEqual(asked, [1, 4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 5])
+  assert.deepEqual(asked, [1, 5, 2, 2, 2, 2, 2, 2, 2, 2, 2, 6])
 })
 
 test('where there is more to remove than one call removes, the next is due at once', async () => {

@@ -33,6 +33,7 @@ export class SameCache {
   /** The newest mark of the cache's list when it was last looked at. */
   #listed: string | undefined
   #apart = false
+  #isTheirs = false
 
   constructor(parts: SameCacheParts) {
     this.#parts = parts
@@ -44,6 +45,14 @@ export class SameCache {
   }
 
   /**
+   * Whether the cache has shown the newest mark of the collectors that this process has heard of,
+   * or SQL has none, because no collector has ever come.
+   */
+  get isTheirs(): boolean {
+    return this.#isTheirs
+  }
+
+  /**
    * Asks SQL for the newest mark, and the cache whether its list shows that mark. If the cache does
    * not answer, the mark is not compared. Also learns whether the database has another namespace.
    */
@@ -52,6 +61,7 @@ export class SameCache {
     const newest = await record.refresh(database)
     const mark = newest?.toString('hex')
     await this.#look()
+    if (!mark) this.#isTheirs = true
     if (!mark || mark === this.#newest || cache.scope === 'private') return
     if (!this.#shows(mark) && !(await this.#look(true))) return
     this.#newest = mark
@@ -59,7 +69,8 @@ export class SameCache {
     const hasLostList = this.#listed !== undefined && !this.#shows(this.#listed)
     this.#listed = cache.namespace.newest?.toString('hex')
     if (hasLostList && !this.#shows(mark)) return
-    this.#missing = [...this.#missing, !this.#shows(mark)].slice(-MARKS_COMPARED)
+    this.#isTheirs = this.#shows(mark)
+    this.#missing = [...this.#missing, !this.#isTheirs].slice(-MARKS_COMPARED)
     this.#judge()
   }
 

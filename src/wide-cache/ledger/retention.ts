@@ -47,6 +47,10 @@ export async function removeOldEntries(
     name,
     before,
   ])
+  await database.query('DELETE FROM wide_cache_joining WHERE name = ? AND seen_at < ?', [
+    name,
+    before,
+  ])
   return rows.length === FORGET_AT_ONCE
 }
 

@@ -132,6 +132,7 @@ export class Closing {
   async #commitAll(): Promise<boolean> {
     const { ledger, logger, settings, outbox, numbering, direct, upkeep } = this.#parts
     try {
+      // What collectors have brought is not committed again.
       if (outbox.size > 0) await upkeep.confirm()
       // Those in no cell first: they are in this process alone.
       const isPlaced = ({ layer }: HeldFrame): number => (layer === undefined ? 0 : 1)

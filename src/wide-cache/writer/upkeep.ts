@@ -62,6 +62,7 @@ export class Upkeep {
   #confirmAt = 0
   #askedAt: number
   #stopped = false
+  #isBrought = false
   /** Requests in flight: SQL and the cache are each asked one thing at a time. */
   readonly #underWay = new Set<'sql' | 'cache'>()
   /**
@@ -93,17 +94,29 @@ export class Upkeep {
     this.#timer?.cancel()
   }
 
-  /** Asks SQL how far this writer's frames are settled. Never rejects. */
+  /** Whether a collector has brought a frame to SQL. */
+  get isBrought(): boolean {
+    return this.#isBrought
+  }
+
+  /** Asks SQL how far this writer's frames are settled. @throws what SQL says */
   async confirm(): Promise<void> {
-    const { settings, ledger, compare, numbering, outbox, direct, environment } = this.#parts
+    const { settings, ledger, numbering, outbox, direct, environment } = this.#parts
     this.#askedAt = environment.clock.elapsed()
     this.#confirmAt = this.#askedAt + CONFIRM_EVERY_MS
     const writer = numbering.idHex
+    const prefix = await ledger.prefixOf(settings.name, writer)
+    direct.retryNow()
+    const held = outbox.size
+    outbox.confirm(writer, prefix)
+    if (outbox.size < held) this.#isBrought = true
+  }
+
+  /** Also compares the cache. Never rejects. */
+  async #confirmAndCompare(): Promise<void> {
     try {
-      const prefix = await ledger.prefixOf(settings.name, writer)
-      direct.retryNow()
-      outbox.confirm(writer, prefix)
-      await compare()
+      await this.confirm()
+      await this.#parts.compare()
     } catch {
       // No answer: the next question, or the direct commit, will do.
     }
@@ -156,7 +169,7 @@ export class Upkeep {
   async #confirmAndCommit(): Promise<void> {
     const { outbox, environment } = this.#parts
     const elapsed = environment.clock.elapsed()
-    if (outbox.size > 0 && elapsed >= this.#confirmAt) await this.confirm()
+    if (outbox.size > 0 && elapsed >= this.#confirmAt) await this.#confirmAndCompare()
     if (!this.#stopped) await this.#commitDue(elapsed)
   }
 
@@ -174,7 +187,7 @@ export class Upkeep {
       // The collectors may have brought them there meanwhile, or older ones: then the commit would
       // say that more is missing than is. And where all frames are committed directly, which
       // empties the outbox, nothing else tells of a new namespace.
-      await this.confirm()
+      await this.#confirmAndCompare()
       due = this.#due(elapsed)
     }
     if (due[0] && this.#missing.has(due[0])) {

@@ -149,6 +149,22 @@ export class Writer<Row> {
     return from
   }
 
+  /** Whether a collector has brought a frame of it to SQL. */
+  get isBrought(): boolean {
+    return this.#upkeep.isBrought
+  }
+
+  /**
+   * Whether all closed frames that it holds are in cells of the layers of their first rows: a
+   * younger layer is drained later than figures have gone past them.
+   */
+  get isPlaced(): boolean {
+    const layers = this.#parts.record.grid?.layers
+    const isInTime = ({ layer, openedAt }: HeldFrame): boolean =>
+      layers !== undefined && layer !== undefined && layer <= layers.at(openedAt)
+    return [...this.#outbox.frames()].every(isInTime)
+  }
+
   /** Figures of its work so far, under all its ids, and of what it holds. */
   get figures(): WriterFigures {
     const elapsed = this.#parts.environment.clock.elapsed()
@@ -217,7 +233,7 @@ export class Writer<Row> {
 
   /** Learns from SQL which frames the ledger has. Never rejects. */
   async confirm(): Promise<void> {
-    if (this.#outbox.size > 0) await this.#upkeep.confirm()
+    if (this.#outbox.size > 0) await this.#upkeep.confirm().catch(() => undefined)
   }
 
   /**
