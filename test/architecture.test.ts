@@ -105,6 +105,7 @@ const OWNED: Readonly<Record<string, string>> = {
   pg: 'database',
   libsql: 'database',
   'node-cron': 'support',
+  'crawler-user-agents': 'page-views',
   isbot: 'page-views',
   'ipaddr.js': 'page-views',
   uuid: 'support',

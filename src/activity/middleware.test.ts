@@ -197,8 +197,12 @@ for (const [name, express] of expresses) {
     await browse(it.app, '/prerender', { 'sec-purpose': 'prefetch;prerender' })
     await browse(it.app, '/last')
     await eventually('all are counted', () => it.counted.length >= 3)
-    const bot = { identity: undefined, page: '/bot', measure: 'bots' }
-    assert.deepEqual(it.counted.slice(0, 2), [bot, bot])
+    const bot = (purpose: string) => {
+      const dimensions = ['bot', 'Googlebot', 'botPurpose', purpose]
+      return { identity: undefined, page: '/bot', measure: 'bots', dimensions }
+    }
+    // The list knows it with a version.
+    assert.deepEqual(it.counted.slice(0, 2), [bot('search'), bot('other')])
     assert.deepEqual(pages(it), ['/bot', '/bot', '/last'])
   })
 

@@ -6,6 +6,7 @@ import { type Measure, sentMeasure } from '../page-views/measures.js'
 import { type PageViews, pageViews } from '../page-views/middleware.js'
 import { Mount } from '../page-views/mount.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
+import { botValuesOf } from './dimensions/bots.js'
 import { valuesOf } from './dimensions/dimensions.js'
 import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
@@ -23,6 +24,11 @@ export interface ViewedPage {
 export interface RequestViews extends PageViews {
   /** Counts a view that a request tells of, of `page` if that is given. */
   readonly record: (req: ServerRequest, page: string | undefined) => void
+}
+
+/** Values of both, packed. */
+function joined(one: string | undefined, other: string): string {
+  return one === undefined ? other : one + other
 }
 
 /**
@@ -44,6 +50,7 @@ export function requestViews(
     Boolean(skip ?? visitor) ||
     ![...(page ? [page] : []), ...asked].every((one) => isReadyMade(one))
   const values = asked.length > 0 ? valuesOf(dimensions, guard) : undefined
+  const botValues = botValuesOf()
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
   const visitors = new Visitors(
@@ -58,7 +65,7 @@ export function requestViews(
   ): ViewedPage => ({
     measure,
     page: pageOf(pageName ?? pageOfTarget(target)),
-    dimensions: values?.(req),
+    dimensions: measure === 'bots' ? joined(values?.(req), botValues(req)) : values?.(req),
   })
   return {
     ...pageViews({ skip, visitors, subject: viewed, callsBack, publicPath }, count, logger),

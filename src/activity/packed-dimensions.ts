@@ -8,8 +8,9 @@
  */
 import assert from 'node:assert/strict'
 
-/** Dimensions of a visit beside its page. */
+/** Dimensions of a site beside the page, and those that a visit of a bot has more. */
 export const MAX_DIMENSIONS = 16
+const MORE_OF_BOTS = 2
 
 /** Bytes of a value of a dimension in UTF-8: what its column takes. */
 export const MAX_VALUE_BYTES = 255
@@ -61,5 +62,5 @@ export function arePackedDimensions(bytes: Buffer, start: number, end: number): 
     if (length === 0) return false
     at += 1 + length
   }
-  return at === end && texts > 0 && texts % 2 === 0 && texts <= 2 * MAX_DIMENSIONS
+  return at === end && texts > 0 && texts % 2 === 0 && texts <= 2 * (MAX_DIMENSIONS + MORE_OF_BOTS)
 }

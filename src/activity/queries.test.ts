@@ -207,7 +207,10 @@ describe('history() and top()', () => {
       activity.history(query as { from: number; to: number; by: 'day' })
     const day = { from: 0, to: DAY_MS }
     for (const [asked, message] of [
-      [() => top('referrer', day), /"dimension" is "referrer"; allowed: "page" or "device"$/],
+      [
+        () => top('referrer', day),
+        /"dimension" is "referrer"; allowed: "page" or "device" or "bot"/,
+      ],
       [() => top('page', { ...day, n: 0 }), /"n" is 0; allowed: a whole number from 1 to 1000/],
       [() => top('page', { ...day, n: 1e6 }), /"n" is 1000000; allowed/],
       [() => top('page', { ...day, m: 1 }), /"m" is unknown; top takes/],

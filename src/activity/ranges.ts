@@ -43,6 +43,11 @@ export interface TopQuery {
   to: Moment
   /** Number of values, 1 to 1,000. @default 10 */
   n?: number | undefined
+  /**
+   * Whether to count the views of bots, not of people. @default false, but of `bot` and
+   * `botPurpose` true
+   */
+  bots?: boolean | undefined
 }
 
 /** Whether a query names a dimension or a value of one. */
@@ -98,10 +103,14 @@ export function exportQuery(
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
-export function topQuery(query: TopQuery, calendar: Calendar): { range: PeriodRange; n: number } {
-  onlyKnown('top', query, ['from', 'to', 'n'])
+export function topQuery(
+  query: TopQuery,
+  calendar: Calendar,
+): { range: PeriodRange; n: number; bots: boolean } {
+  onlyKnown('top', query, ['from', 'to', 'n', 'bots'])
   const n = integer('n', query.n ?? DEFAULT_VALUES, 1, MAX_VALUES, 'values')
-  return { range: checkedRange(query, 'hour', MAX_HOURS_OF_DAYS, calendar), n }
+  const bots = oneOf('bots', query.bots ?? false, [true, false])
+  return { range: checkedRange(query, 'hour', MAX_HOURS_OF_DAYS, calendar), n, bots }
 }
 
 /**

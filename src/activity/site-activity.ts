@@ -12,6 +12,7 @@ import type {
 import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
+import { measureName } from '../page-views/measures.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
 import { dayText, type LongPeriod, summedBy } from '../support/calendar-days.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
@@ -21,10 +22,11 @@ import { shared } from '../support/shared.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
+import { BOT_DIMENSIONS, isBotDimension } from './dimensions/bots.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { activityRows } from './engine-settings.js'
 import { readFirstDay } from './first-day.js'
-import { readHourlyViews } from './history.js'
+import { readHourlyViews, readTop } from './history.js'
 import { readActivityHistory } from './history-beside.js'
 import { readActivityTop } from './top-beside.js'
 import { liveView, readLive } from './live.js'
@@ -197,12 +199,15 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
         range,
         summedBy: long,
         ...key
-      } = await this.calendar.checked((days) => valueHistoryQuery(query, this.dimensions, days))
+      } = await this.calendar.checked((days) => valueHistoryQuery(query, this.#ofBotsToo, days))
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
       const history = await this.#read(
         `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}`,
-        (database, { name }) => readValueHistory(database, name, by, range, key),
+        (database, { name }) => {
+          const ofBots = isBotDimension(key.dimension)
+          return readValueHistory(database, ofBots ? this.#botsName : name, by, range, key)
+        },
       )
       return inPeriods(history, long)
     })
@@ -210,14 +215,16 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   #top(dimension: string, query: TopQuery): Promise<Dated<ValueViews[]>> {
     return this.engine.connections.run(async () => {
-      const known = oneOf('dimension', dimension, this.dimensions)
-      const { range, n } = await this.calendar.checked((days) => topQuery(query, days))
+      const known = oneOf('dimension', dimension, this.#ofBotsToo)
+      const { range, n, ...asked } = await this.calendar.checked((days) => topQuery(query, days))
+      const bots = asked.bots || isBotDimension(known)
       const { historyDays } = this.#settings
       return this.#read(
-        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}`,
+        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}${bots ? ':bots' : ''}`,
         (database, { asOf }) => {
           const { current } = this.calendar
           const hours = wholeDays(range, keptFrom(asOf, historyDays, current), current)
+          if (bots) return readTop(database, this.#botsName, known, hours, n)
           return readActivityTop(database, this.#settings, known, hours, n)
         },
       )
@@ -282,6 +289,15 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   /** The dimensions that this process knows of. */
   get dimensions(): readonly string[] {
     return [PAGE, ...Object.keys(this.#settings.dimensions)]
+  }
+
+  get #ofBotsToo(): readonly string[] {
+    return [...this.dimensions, ...BOT_DIMENSIONS]
+  }
+
+  /** The full name of the measure of bots. */
+  get #botsName(): string {
+    return measureName(this.#settings.name, 'bots')
   }
 
   async #stats(): Promise<ActivityStats> {

@@ -1,6 +1,7 @@
 /** `wide-cache export`: the sums of an activity, as text on stdout. */
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { isBotDimension } from '../activity/dimensions/bots.js'
 import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/history-beside.js'
 import { readCalendar } from '../activity/days.js'
@@ -8,7 +9,7 @@ import { exportQuery, keptFrom, topQuery, wholeDays } from '../activity/ranges.j
 import { readActivityTop } from '../activity/top-beside.js'
 import type { ActivityPeriod, MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
 import type { Database, Queryable } from '../database/database.js'
-import { measureOf } from '../page-views/measures.js'
+import { measureName, measureOf } from '../page-views/measures.js'
 import { type Calendar, type Period, type PeriodRange, UTC } from '../support/calendar.js'
 import { csvRow } from '../support/csv.js'
 import type { Logger } from '../support/logger.js'
@@ -59,7 +60,10 @@ function topOf(options: ExportOptions, dimension: string): Read {
   if (options.by !== undefined) throw new UsageError('--by does not go with --top')
   const query = { ...momentsOf(options), n: options.n }
   topQuery(query, UTC)
-  return async function* (database, name) {
+  return async function* (database, asked) {
+    // The measure of bots alone has these.
+    const ofBots = measureName(measureOf(asked).name, 'bots')
+    const name = isBotDimension(dimension) ? await activityNamed(database, ofBots) : asked
     const known = await dimensionNamed(database, name, 'top', dimension)
     const calendar = await readCalendar(database, name)
     const { range, n } = topQuery(query, calendar)

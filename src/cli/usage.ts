@@ -70,8 +70,8 @@ Flags of export:
   --format <csv|ndjson>       (default: csv)
   --name <name>               of the activity (default: activity)
   --by <hour|day>             a row for each (default: day)
-  --top <dimension>           not the history, but the values with the most views: page, or
-                              a dimension of the site
+  --top <dimension>           not the history, but the values with the most views: page,
+                              a dimension of the site, bot or botPurpose
   --n <values>                of --top, 1 to 1000 (default: 10)
 
 Flags of import. The same command again goes on where it ended, or says that it is done:

@@ -10,6 +10,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'database/dialect.ts MAX_VALUES_PER_STATEMENT',
     'database/postgres/values.ts',
     'database/sqlite/session.ts',
+    'activity/packed-dimensions.ts MORE_OF_BOTS',
     'activity/visit.ts',
     'hits/hit.ts',
     'page-views/measures.ts',
@@ -39,6 +40,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'support/periods.ts DEFAULT_VALUES',
   ],
   'A length of a text, or a picture': [
+    'activity/dimensions/bots.ts MAX_USER_AGENT',
     'activity/dimensions/campaign.ts MAX_LOOKED_AT',
     'activity/dimensions/device-class.ts MAX_LOOKED_AT',
     'activity/dimensions/referrer-host.ts MAX_LOOKED_AT',
@@ -49,6 +51,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'dashboard/query.ts MAX_SHOWN',
     'dashboard/rows.ts DIGITS',
     'hits/badge.ts',
+    'page-views/bot-names.ts MAX_NAME',
     'page-views/exchange.ts MAX_USER_AGENT',
     'page-views/no-pages.ts MAX_TARGET',
     'visitors/visitor.ts MAX_TEXT',

@@ -64,8 +64,11 @@ export const activity: Reader = {
   questions: {
     history: ofHistory.map((query) => [query]),
     top: [
-      ...each(LONG, { from: hour(-40), to: hour(-9), n: 3 }).map((query) => ['page', query]),
+      ...each({ ...LONG, bots: false }, { from: hour(-40), to: hour(-9), n: 3, bots: true }).map(
+        (query) => ['page', query],
+      ),
       ['device', LONG],
+      ['botPurpose', LONG],
     ],
     certificate: [['2026-05-18'], ['2026-05-17']],
   },

@@ -3,6 +3,7 @@ import { identifier, wrongType, wrongValue } from '../../support/options.js'
 import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
+import { isBotDimension } from './bots.js'
 import { campaign } from './campaign.js'
 import { country } from './country.js'
 import { deviceClass } from './device-class.js'
@@ -38,6 +39,9 @@ export function checkedDimensions(given: unknown): Readonly<Record<string, Dimen
   for (const [name, dimension] of dimensions) {
     identifier('dimensions', name)
     if (name === PAGE) throw wrongValue('dimensions', name, 'another name: every visit has a page')
+    if (isBotDimension(name)) {
+      throw wrongValue('dimensions', name, 'another name: views of bots have this dimension')
+    }
     if (typeof dimension !== 'function') throw wrongType(`dimensions.${name}`, dimension, ALLOWED)
     const call = MAKERS.get(dimension)
     if (call) throw wrongValue(`dimensions.${name}`, dimension, `what a call returns: ${call}`)
