@@ -38,7 +38,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     ['operations'],
     ['collector', 'writer'],
     ['cached-reads', 'completeness', 'drain-hint', 'entering', 'live', 'published-watermark'],
-    ['complete', 'used-grids', 'write-proof'],
+    ['complete', 'joining', 'used-grids'],
     ['ledger'],
     [
       'cached-read',

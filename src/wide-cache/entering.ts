@@ -4,7 +4,6 @@ import type { ClockWatch } from './clock-watch.js'
 import type { GridSettings } from './grid-options.js'
 import type { GridRecord } from './ledger/grid-record.js'
 import { enterName, enterTimeZone, type OwnName } from './ledger/name-settings.js'
-import type { Writer } from './writer/writer.js'
 
 /**
  * Age of the watermark of a new grid in a shared cache, in seconds. The id of the grid is new, so
@@ -15,8 +14,12 @@ const NEW_GRID_SECONDS = 300
 /** What a process records under one of its names. */
 export interface Recording {
   readonly settings: OwnName
-  readonly writer: Pick<Writer<never>, 'isBrought' | 'isPlaced'> & {
+  readonly writer: {
     readonly figures: { readonly heldMs: number }
+    /** Whether all its rows are in time in cells. */
+    readonly isPlaced: boolean
+    /** Whether a collector has brought a frame of it to SQL. */
+    readonly isBrought: boolean
   }
 }
 

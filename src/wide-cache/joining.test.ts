@@ -72,7 +72,7 @@ test('figures end at the oldest row of a process until collectors bring its rows
   await database.close()
 })
 
-test('the entry of a process that has died ends by itself, and one ends with its process', async () => {
+test('an entry ends with its process, and that of one that has died by itself', async () => {
   for (const dies of [true, false]) {
     const { database, clock, joining, missing } = await bench()
     await joining.enter(database)

@@ -9,7 +9,10 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'counters/number-in-cache.ts MAX_CACHE_DELTA',
     'database/dialect.ts MAX_VALUES_PER_STATEMENT',
     'database/postgres/values.ts',
+    'database/mysql/session.ts IN_TRANSACTION',
     'database/sqlite/session.ts',
+    'support/calendar-days.ts FIRST_WEEKDAY',
+    'support/zone-calendar.ts LAST_OFFSET',
     'activity/packed-dimensions.ts MORE_OF_BOTS',
     'activity/visit.ts',
     'hits/hit.ts',
@@ -40,6 +43,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'support/periods.ts DEFAULT_VALUES',
   ],
   'A length of a text, or a picture': [
+    'activity/days.ts MAX_RUNS',
     'activity/dimensions/bots.ts MAX_USER_AGENT',
     'activity/dimensions/campaign.ts MAX_LOOKED_AT',
     'activity/dimensions/device-class.ts MAX_LOOKED_AT',

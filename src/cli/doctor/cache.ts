@@ -56,8 +56,8 @@ async function checkServer(server: MemcachedAddress, clock: Clock): Promise<Find
     return [
       findingsOf('cache').error(
         messageOf(error).replace(/^wide-cache: /, ''),
-        'check address, firewall and user name, and that memcached runs and does not ask for TLS, ' +
-          'which its client lacks; until then processes commit their frames directly',
+        'check address, firewall and user name, and that memcached runs and does not ask for ' +
+          'TLS, which its client lacks; until then processes commit their frames directly',
       ),
     ]
   }

@@ -25,8 +25,8 @@ export async function checkRedis(address: RedisAddress): Promise<Finding[]> {
     if (error instanceof RedisRefusal && error.isForbidden) {
       return [
         findingsOf('cache').warning(
-          `the user of Redis ${address.name} may not run INFO, so nothing is known of its version, ` +
-            'memory and replication',
+          `the user of Redis ${address.name} may not run INFO, so nothing is known of its ` +
+            'version, memory and replication',
           'grant the user +info and +config|get (ACL SETUSER), or look at them yourself',
         ),
       ]

@@ -49,7 +49,7 @@ test('a recount that fails is due again ten seconds later, and not at each run',
   assert.deepEqual(done, ['folds', 'recounts'])
 })
 
-test('folding is due ten seconds later if rows have been committed, and once a minute', async () => {
+test('folding is due ten seconds later if rows were committed, and once a minute', async () => {
   const { clock, done, chores } = bench()
   await chores.run(NOW, 0)
   assert.deepEqual(done, ['removes', 'recounts', 'folds'], 'after a restart')

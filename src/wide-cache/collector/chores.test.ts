@@ -46,7 +46,7 @@ test('a removal that fails is due again a minute later, and not at each run', as
   assert(!chores.isDue(0))
 })
 
-test('old entries of the ledger are looked for every ten minutes, and after a failure', async () => {
+test('old entries are looked for every ten minutes, and after a failure', async () => {
   const { clock, world, chores } = bench()
   const asked: number[] = []
   for (let minute = 0; minute < 12; minute++) {

@@ -68,8 +68,8 @@ function bench(
   }
   const commit = async (frames: readonly Frame[]): Promise<Settled> => {
     tried.push(clock.elapsed())
-    if (world.commitMs > 0)
-      await new Promise<void>((resolve) => void clock.after(world.commitMs, resolve))
+    const { commitMs } = world
+    if (commitMs > 0) await new Promise<void>((resolve) => void clock.after(commitMs, resolve))
     return sql(() => {
       committed.push(...frames.map(({ writer, sequence }) => ({ writer, sequence })))
       return { committed: 0, duplicate: 0, quarantined: 0, prefixes: new Map<string, number>() }

@@ -385,8 +385,8 @@ export class Writer<Row> {
       this.#parts.logger.warn(
         'lost',
         `wide-cache: "${this.#parts.settings.name}" closed with ` +
-          `${counted(report.lost, 'row')} that neither a shared cache nor the database has taken: ` +
-          'they are lost, unless a server stored them without an answer',
+          `${counted(report.lost, 'row')} that neither a shared cache nor the database has ` +
+          'taken: they are lost, unless a server stored them without an answer',
       )
     }
     return report
