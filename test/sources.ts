@@ -9,3 +9,8 @@ export function isForTests(file: string): boolean {
 export function isSource(file: string): boolean {
   return /\.[jt]s$/.test(file) && !file.endsWith('.d.ts') && !isForTests(file)
 }
+
+/** Tells whether a source is in the package by itself. The others are a part of a script. */
+export function isBuilt(file: string): boolean {
+  return isSource(file) && !/dashboard\/assets\/(?!(?:dashboard|operation)\.js)/.test(file)
+}

@@ -58,7 +58,7 @@ test('the growth of a young site is that of the days that it had', async () => {
       await commitVisits([seen], tx, { now: yesterday, name: 'activity.seen' })
     })
     const month = await ask('/figures.json?range=30d')
-    assert.equal(month.noDataBefore, day(OLDEST))
+    assert.equal(month.firstDay, day(OLDEST))
     assert.deepEqual(month.before.slice(0, 22), [...Array(21).fill(null), 10])
     const pages = month.lists.find((one: { dimension: string }) => one.dimension === 'page')
     for (const { value, over, before } of pages.top.figures) {
@@ -73,11 +73,11 @@ test('the growth of a young site is that of the days that it had', async () => {
       [0, 0, 0],
     )
     const item = await ask('/item.json?range=30d&dimension=page&value=%2Fb')
-    assert.equal(item.noDataBefore, day(OLDEST))
+    assert.equal(item.firstDay, day(OLDEST))
     assert.deepEqual(item.before.slice(0, 22), [...Array(21).fill(null), 3])
 
     const year = await ask('/figures.json?range=12m')
-    assert.equal(year.noDataBefore, day(OLDEST))
+    assert.equal(year.firstDay, day(OLDEST))
     assert.deepEqual(new Set(year.before), new Set([null]))
     for (const { top } of year.lists) {
       for (const { over, before } of top.figures) {
@@ -101,12 +101,11 @@ test('the growth of a young site is that of the days that it had', async () => {
       threads.map((one) => one.hits),
       [null, 1, 0],
     )
-    const { noDataBefore, ...figures } = await ask('/figures.json?range=yesterday')
-    assert.equal(noDataBefore, null)
+    const figures = await ask('/figures.json?range=yesterday')
     assert(!figures.before.includes(null))
 
     const nothing = await ask('/empty/figures.json?range=7d')
-    assert.equal(nothing.noDataBefore, null)
+    assert.equal(nothing.firstDay, null)
     assert.deepEqual(nothing.before, Array(7).fill(null), 'no figures are not 0')
     const shown = nothing.sums.figures.map((one: { pageViews: unknown }) => one.pageViews)
     assert.deepEqual(shown, Array(7).fill(null))

@@ -1,4 +1,8 @@
-/** The files of the page, read once. They are served without comments and indentation. */
+/**
+ * The files of the page, read once. Scripts, styles and the icon are in a folder that is named
+ * after their content, so browsers keep them for ever.
+ */
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { type Tagged, tagged } from '../page-views/answers.js'
 import { packageFile } from '../support/package-file.js'
@@ -15,33 +19,38 @@ const TYPES: Readonly<Record<string, string>> = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 }
+const HASH_LENGTH = 10
 
 /** The part of the page that only requests with full access get. */
-const OPERATION = /^ *<details id="operation">[^]*?<\/details>\n/m
+const OPERATION = /^.*\bid="operation".*\n/m
 
-/** Comments that have their lines to themselves: more than a quarter of all. */
-const COMMENTS = /^ *(?:\/\*[^]*?\*\/|\/\/.*)\n/gm
-
-/** Indentation and empty lines: a tenth of the rest. No text of the page has them. */
-const INDENTS = /^\s+/gm
-
-/** The page for requests with this access. */
-export function pageOf(sees: Sees): Tagged {
+/** The page for requests with this access; `lists`: how many it will have. */
+export function pageOf(sees: Sees, lists: number): Tagged {
   const { body, type } = asset(PAGE)
-  const marked = body.replace('<main id="main">', `<main id="main" data-sees="${sees}">`)
+  const marked = body
+    .replaceAll('"assets/', `"${hash()}/`)
+    .replace('id="main"', `id="main" data-sees="${sees}" data-lists="${lists}"`)
   return tagged(sees === 'allowed' ? marked : marked.replace(OPERATION, ''), type)
 }
 
 /** Files beside the page, by the path below the mount point. */
 export function servedAssets(): ReadonlyMap<string, Tagged> {
-  const files = readdirSync(packageFile(FOLDER)).filter((file) => /\.(?:css|js|svg)$/.test(file))
-  return new Map(files.map((file): [string, Tagged] => [`/${file}`, asset(file)]))
+  return new Map(files().map((file): [string, Tagged] => [`/${hash()}/${file}`, asset(file)]))
 }
 
 /** A file beside the page. */
 export function asset(file: string): Tagged {
-  const body = readFileSync(packageFile(`${FOLDER}/${file}`), 'utf8')
-  const sent = body.replace(COMMENTS, '').replace(INDENTS, '')
   const type = TYPES[file.slice(file.lastIndexOf('.') + 1)]
-  return tagged(sent, type ?? 'text/plain; charset=utf-8')
+  const body = readFileSync(packageFile(`${FOLDER}/${file}`), 'utf8')
+  return tagged(body, type ?? 'text/plain; charset=utf-8')
+}
+
+function files(): string[] {
+  return readdirSync(packageFile(FOLDER)).filter((file) => /\.(?:css|js|svg)$/.test(file))
+}
+
+function hash(): string {
+  const sum = createHash('sha256')
+  for (const file of files()) sum.update(file).update(asset(file).body)
+  return sum.digest('hex').slice(0, HASH_LENGTH)
 }

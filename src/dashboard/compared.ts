@@ -2,7 +2,7 @@
 import type { Calendar, Period } from '../support/calendar.js'
 import type { Range } from './source.js'
 import type { Since } from './since.js'
-import { before, type Span } from './span.js'
+import { beforeUntil, type Span } from './span.js'
 
 /** The counts of a value in the units that are over, and in as many before; none: not known. */
 export interface Compared {
@@ -36,10 +36,11 @@ export async function comparison<Value>(
   },
   read: (range: Range) => Promise<Counts<Value> | null>,
 ): Promise<(value: Value, count: number) => Compared> {
-  const { from, to } = span
+  const { from, to, before } = span
+  if (!before) return () => ({})
   const end = Math.max(from, Math.min(to, calendar.startOf(unit, calendar.periodOf(unit, now))))
   const counts = (range: Range) => (range.from < range.to ? read(range) : null)
-  const sooner = before(span, calendar, end, since.whole)
+  const sooner = beforeUntil(span, calendar, end, since.whole)
   // As much of the span as there is before it.
   const later = { from: Math.max(from, calendar.shifted(sooner.from, span.daysAgo)), to: end }
   const isAll = later.from === from && end === to

@@ -5,18 +5,25 @@ import { type Compared, comparison, type Counts } from './compared.js'
 import type { ValueViews } from './site-figures.js'
 import { known, type Since, sinceOf } from './since.js'
 import type { DashboardSource, Dated, Range, Read, ShownPeriod, Totals } from './source.js'
-import { before, type Span } from './span.js'
+import type { Span } from './span.js'
 
 export interface SpanFigures {
   readonly span: Span
   readonly sums: Dated<readonly ShownPeriod[]> | null
   /** The page views of the period before; `null` before the first whole day. */
   readonly before: readonly (number | null)[] | null
-  /** The first day, where the period before has days that are not whole days of the site. */
-  readonly noDataBefore: string | null
+  /** What the page shows beside them, of the same periods. */
+  readonly earlier: Earlier | null
+  /** The first day with figures. */
+  readonly firstDay: string | null
   /** By day, where `sums` are by hour: visitors of hours cannot be added up. */
   readonly days: readonly ShownPeriod[] | null
 }
+
+/** Figures of the period before, by its periods; not all may be seen, or known. */
+export type Earlier = Readonly<
+  Partial<Record<'visitors' | 'seen' | 'served', readonly (number | null)[]>>
+>
 
 export interface List {
   readonly dimension: string
@@ -57,36 +64,47 @@ export function totalsOf(source: DashboardSource): Totals {
   }
 }
 
+/** Returns how the first day of a source is read. */
+export function firstDayOf(source: Totals): () => Promise<string | null> {
+  return async () => (await source.firstDay?.()) ?? null
+}
+
 export async function spanFigures(
   source: Totals,
   span: Span,
   calendar: Calendar,
   read: Read,
 ): Promise<SpanFigures> {
-  const { by, from, to } = span
-  const [since, sums, earlier, days] = await Promise.all([
+  const { by, from, to, before } = span
+  const [since, sums, then, days] = await Promise.all([
     sinceOf(source, calendar, read),
     read('history', () => source.history({ from, to, by })),
-    read('history', () => source.history({ ...before(span, calendar), by })),
-    by === 'day' ? null : read('history', () => source.history({ from, to, by: 'day' })),
+    before && read('history', () => source.history({ ...before, by })),
+    by === 'hour' ? read('history', () => source.history({ from, to, by: 'day' })) : null,
   ])
-  const shown = sums && upTo(to, sums)
   return {
     span,
-    sums: shown,
-    before: earlier && known(earlier.figures, since),
-    noDataBefore: noDataBefore(span, since, calendar),
+    sums: sums && upTo(to, sums),
+    before: then && known(then.figures, since),
+    earlier: then && earlierOf(then.figures, since),
+    firstDay: since.firstDay,
     days: days && days.figures,
   }
 }
 
-/** Returns the first day, if not all of the period before a span can be compared. */
-export function noDataBefore(
-  span: Span,
-  { firstDay, whole }: Since,
-  calendar: Calendar,
-): string | null {
-  return before(span, calendar).from < whole ? firstDay : null
+function earlierOf(periods: readonly ShownPeriod[], since: Since): Earlier {
+  const fields = (['visitors', 'seen', 'served'] as const).filter((field) =>
+    periods.some((one) => typeof one[field] === 'number'),
+  )
+  return Object.fromEntries(
+    fields.map((field) => [
+      field,
+      known(
+        periods.map((one) => ({ start: one.start, pageViews: one[field] ?? null })),
+        since,
+      ),
+    ]),
+  )
 }
 
 /** What is asked of a list, and when. */

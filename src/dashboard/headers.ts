@@ -27,7 +27,7 @@ const HEADERS = {
 /** Sets them, with how long the answer may be kept. They take the place of the site's own. */
 export function setHeaders(
   res: ServerResponse,
-  cacheControl: 'no-store' | 'private, no-cache',
+  cacheControl: 'no-store' | 'private, no-cache' | 'private, max-age=31536000, immutable',
 ): void {
   setAll(res, { ...HEADERS, 'Cache-Control': cacheControl })
 }

@@ -1,8 +1,10 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
 import type { LiveActivity } from './site-figures.js'
 import type { DashboardHits, DashboardSource, Dated, Range, ValueRange } from './source.js'
-import type { CalendarSource, Period } from '../support/calendar.js'
+import type { CalendarSource } from '../support/calendar.js'
 import { UTC_DAYS } from '../support/utc-days.fixture.js'
+import { summedBy } from '../support/calendar-days.js'
+import type { HistoryPeriod } from '../support/periods.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -31,6 +33,14 @@ const VALUES: Readonly<Record<string, readonly (string | null)[]>> = {
   campaign: [null, 'newsletter/email/november', 'launch/social/video'],
   country: ['DE', 'US', 'FR', 'BR', 'JP', null],
   device: ['phone', 'desktop', 'tablet'],
+}
+
+interface InventedPeriod {
+  readonly start: string
+  readonly pageViews: number
+  readonly visitors: number
+  readonly bots: number
+  readonly seen: number
 }
 
 /** Figures of which a site's day can be read: more in the evening, fewer at the weekend. */
@@ -114,7 +124,19 @@ export class InventedSource implements DashboardSource {
     }
   }
 
-  async history({ from, to, by }: Range & { readonly by: Period }) {
+  async history({
+    from,
+    to,
+    by,
+  }: Range & { readonly by: HistoryPeriod }): Promise<Dated<InventedPeriod[]>> {
+    if (by === 'week' || by === 'month') {
+      const { figures, ...dated }: Dated<InventedPeriod[]> = await this.history({
+        from,
+        to,
+        by: 'day',
+      })
+      return { ...dated, figures: summedBy(figures, by) }
+    }
     this.#ask(`history ${by} ${new Date(from).toISOString()} ${new Date(to).toISOString()}`)
     const step = by === 'day' ? DAY_MS : HOUR_MS
     const sums = Array.from({ length: (to - from) / step }, (_, at) => {

@@ -78,10 +78,10 @@ for (const [query, parameter, message] of WRONG) {
   })
 }
 
-test('a period of something else than hours or days is refused, and so is no dimension', () => {
+test('a period that there is not is refused, and so is no dimension', () => {
   assert.throws(
-    () => historyQuery('/?by=week', NOW, UTC),
-    /parameter "by" is "week"; allowed: hour or day/,
+    () => historyQuery('/?by=year', NOW, UTC),
+    /parameter "by" is "year"; allowed: hour, day, week, month/,
   )
   assert.throws(() => topQuery('/', NOW, DIMENSIONS, UTC), /parameter "dimension" is null/)
 })

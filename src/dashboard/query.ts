@@ -2,6 +2,8 @@
 import type { Calendar, Period } from '../support/calendar.js'
 import {
   DEFAULT_VALUES,
+  HISTORY_PERIODS,
+  type HistoryPeriod,
   MAX_HOURS_OF_DAYS,
   MAX_PERIODS,
   MAX_VALUES,
@@ -43,10 +45,11 @@ export function historyQuery(
   url: string,
   now: number,
   calendar: Calendar,
-): { readonly range: Range & { readonly by: Period }; readonly query: URLSearchParams } {
+): { readonly range: Range & { readonly by: HistoryPeriod }; readonly query: URLSearchParams } {
   const query = parametersOf(url, ['from', 'to', 'by', ...SUBJECT_PARAMETERS])
   const by = periodOf(query.get('by'))
-  return { range: { ...timeOf(query, now, by, MAX_PERIODS[by], calendar), by }, query }
+  const unit = by === 'hour' ? 'hour' : 'day'
+  return { range: { ...timeOf(query, now, unit, MAX_PERIODS[unit], calendar), by }, query }
 }
 
 /** @throws QueryError */
@@ -92,10 +95,10 @@ export function parametersOf(url: string, known: readonly string[]): URLSearchPa
   return query
 }
 
-function periodOf(value: string | null): Period {
-  if (value === null) return 'day'
-  if (value !== 'hour' && value !== 'day') throw new QueryError('by', value, 'hour or day')
-  return value
+function periodOf(value: string | null): HistoryPeriod {
+  const known = HISTORY_PERIODS.find((one) => one === (value ?? 'day'))
+  if (!known) throw new QueryError('by', value, HISTORY_PERIODS.join(', '))
+  return known
 }
 
 /** The range that is asked for, or the last days. */

@@ -7,6 +7,7 @@ import { expresses, serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { BurstLogger } from '../support/logger.js'
+import { servedAssets } from './assets.js'
 import { HOSTILE, InventedSource, inventedHits } from './invented-source.fixture.js'
 import type { DashboardOptions } from './options.js'
 import { dashboardRouter } from './router.js'
@@ -23,7 +24,7 @@ const DATA = [
   '/shown.json',
 ]
 const FILES = ['/history.csv', '/top.csv?dimension=page', '/shown.csv?dimension=page']
-const ASSETS = ['/dashboard.js', '/dashboard.css', '/icon.svg', '/poll.js']
+const ASSETS = [...servedAssets().keys()].filter((path) => !/(?:list|chart)\.js$/.test(path))
 
 for (const [name, express] of expresses) {
   const site = (
@@ -42,10 +43,6 @@ for (const [name, express] of expresses) {
     })
     app.use(path, dashboardRouter(source, options, new BurstLogger(log, clock.elapsed), clock))
     return { app, log, clock, source, get: (below: string) => request(app).get(path + below) }
-  }
-
-  function dayBefore(day: string, days = 1): string {
-    return new Date(Date.parse(day) - days * 86_400_000).toISOString().slice(0, 10)
   }
 
   describe(name, () => {
@@ -97,9 +94,21 @@ for (const [name, express] of expresses) {
         assert.doesNotMatch(policy, /unsafe/)
         assert.equal(headers['x-content-type-options'], 'nosniff')
         assert.equal(headers['referrer-policy'], 'no-referrer')
-        assert.equal(headers['cache-control'], 'private, no-cache')
+        const isKept = path !== '/'
+        assert.equal(
+          headers['cache-control'],
+          isKept ? 'private, max-age=31536000, immutable' : 'private, no-cache',
+        )
         await get(path).set('If-None-Match', headers['etag']!).expect(304)
       }
+      const { text } = await get('/').expect(200)
+      const named = Array.from(
+        text.matchAll(/(?:src|href)="([^"?#]+\.\w+)"/g),
+        ([, of]) => `/${of}`,
+      )
+      assert.equal(named.length, 3)
+      for (const path of named) assert(ASSETS.includes(path), `${path} is named after its content`)
+      await get('/dashboard.js').expect(404)
     })
 
     test('the path without a slash leads to the one with it, whatever is before', async () => {
@@ -304,7 +313,7 @@ for (const [name, express] of expresses) {
         [`/hits.json?${over}`, true],
         ['/history.json?from=2026-11-01&to=2026-11-22', true],
         ['/top.json?dimension=page&from=2026-11-01&to=2026-11-22', true],
-        ['/figures.json?range=today', false],
+        ['/item.json?range=today&dimension=page&value=%2F', false],
       ] as const) {
         const { headers, text } = await get(path).expect(200)
         assert.equal(headers['cache-control'], 'private, no-cache')
@@ -326,32 +335,47 @@ for (const [name, express] of expresses) {
 
     test('figures are those of a range, each beside that of the same weekdays before', async () => {
       const { get, source } = site()
-      for (const [range, from, to, by, days] of [
-        ['today', '2026-11-22', '2026-11-23', 'hour', 7],
-        ['yesterday', '2026-11-21', '2026-11-22', 'hour', 7],
-        ['7d', '2026-11-16', '2026-11-23', 'day', 7],
-        ['30d', '2026-10-24', '2026-11-23', 'day', 35],
-        ['12m', '2025-11-23', '2026-11-23', 'day', 371],
+      for (const [range, from, to, by, then, until] of [
+        ['range=today', '2026-11-22', '2026-11-23', 'hour', '2026-11-15', '2026-11-16'],
+        ['range=yesterday', '2026-11-21', '2026-11-22', 'hour', '2026-11-14', '2026-11-15'],
+        ['range=7d', '2026-11-16', '2026-11-23', 'day', '2026-11-09', '2026-11-16'],
+        ['range=30d', '2026-10-24', '2026-11-23', 'day', '2026-09-19', '2026-10-19'],
+        ['range=month', '2026-11-01', '2026-12-01', 'day', '2026-09-27', '2026-10-27'],
+        ['range=month&step=-1', '2026-10-01', '2026-11-01', 'day', '2026-08-27', '2026-09-27'],
+        ['range=12m', '2025-12-01', '2026-12-01', 'month', '2024-12-01', '2025-12-01'],
+        [
+          'from=2026-09-02&to=2026-10-20',
+          '2026-08-31',
+          '2026-10-26',
+          'week',
+          '2026-07-06',
+          '2026-08-31',
+        ],
+        ['range=7d&against=year', '2026-11-16', '2026-11-23', 'day', '2025-11-17', '2025-11-24'],
       ] as const) {
-        const { body } = await get(`/figures.json?range=${range}`).expect(200)
-        const { span, sums, before, days: whole, lists } = body
-        const beforeMs = days * 86_400_000
-        assert.deepEqual(span, {
-          from: Date.parse(from),
-          to: Date.parse(to),
-          by,
-          zone: 'UTC',
-          days: [from, dayBefore(to)],
-          daysBefore: [from, dayBefore(to)].map((day) => dayBefore(day, days)),
-          daysAgo: days,
-        })
-        const earlier = { from: span.from - beforeMs, to: span.to - beforeMs, by }
+        const { body } = await get(`/figures.json?${range}`).expect(200)
+        const { span, sums, before, earlier, days: whole, lists } = body
+        const [of, ofThen] = [
+          [from, to],
+          [then, until],
+        ].map((ends) => ({ from: Date.parse(ends[0]!), to: Date.parse(ends[1]!) }))
+        assert.deepEqual(
+          { ...span, earlier: 0, later: 0, zone: 0, daysAgo: 0 },
+          { ...of, by, before: ofThen, earlier: 0, later: 0, zone: 0, daysAgo: 0 },
+        )
         const { asOf, ...read } = await source.history(span)
-        const isOver = range === 'yesterday'
-        assert.deepEqual(sums, { ...read, asOf: isOver ? '2026-11-22T00:00:00.000Z' : asOf })
+        assert.deepEqual(sums, {
+          ...read,
+          asOf: Date.parse(to) < NOW ? `${to}T00:00:00.000Z` : asOf,
+        })
+        const { figures } = await source.history({ ...ofThen!, by })
         assert.deepEqual(
           before,
-          (await source.history(earlier)).figures.map(({ pageViews }) => pageViews),
+          figures.map(({ pageViews }) => pageViews),
+        )
+        assert.deepEqual(
+          [earlier.visitors, earlier.seen],
+          [figures.map(({ visitors }) => visitors), figures.map(({ seen }) => seen)],
         )
         assert.equal(whole?.length, by === 'hour' ? 1 : undefined)
         assert.deepEqual(
@@ -363,6 +387,52 @@ for (const [name, express] of expresses) {
       assert.deepEqual([body.sums.figures.length, body.span.by], [3, 'day'])
       const { body: one } = await get('/figures.json?dimension=country').expect(200)
       assert.deepEqual([Object.keys(one), one.lists.length], [['span', 'lists'], 1])
+    })
+
+    test('a range names those before and after it, and all begins with the first day', async () => {
+      const { get, source } = site()
+      const steps = async (query: string): Promise<unknown[]> => {
+        const { body } = await get(`/figures.json?${query}`).expect(200)
+        return [body.span.earlier, body.span.later]
+      }
+      for (const [query, earlier, later] of [
+        ['', { range: '7d', step: '-1' }, null],
+        ['step=-1', { range: '7d', step: '-2' }, { range: '7d' }],
+        ['range=12m&step=-2', { range: '12m', step: '-3' }, { range: '12m', step: '-1' }],
+        ['range=yesterday', { range: 'yesterday', step: '-1' }, { range: 'today' }],
+        [
+          'from=2026-10-01&to=2026-10-31',
+          { from: '2026-09-01', to: '2026-09-30' },
+          { from: '2026-11-01', to: '2026-11-30' },
+        ],
+        ['from=2026-11-20&to=2026-11-22', { from: '2026-11-17', to: '2026-11-19' }, null],
+      ] as const) {
+        assert.deepEqual(await steps(query), [earlier, later], query)
+      }
+      Object.assign(source, { firstDay: async () => '2026-03-04' })
+      const { body } = await get('/figures.json?range=all').expect(200)
+      assert.deepEqual([body.span.by, body.span.before, body.before], ['month', null, null])
+      assert.deepEqual(
+        body.sums.figures.map(({ start }: { start: string }) => start.slice(0, 7)),
+        [
+          '2026-03',
+          '2026-04',
+          '2026-05',
+          '2026-06',
+          '2026-07',
+          '2026-08',
+          '2026-09',
+          '2026-10',
+          '2026-11',
+        ],
+      )
+      const nothing = await get('/figures.json?range=30d&against=none').expect(200)
+      assert.deepEqual([nothing.body.before, nothing.body.earlier], [null, null])
+      assert.deepEqual(Object.keys(nothing.body.lists[0].top.figures[0]), [
+        'value',
+        'pageViews',
+        'seen',
+      ])
     })
 
     test('visits from the site itself are no referrer among others', async () => {
@@ -465,7 +535,10 @@ for (const [name, express] of expresses) {
       const { get, source } = site()
       const wrong: [string, string, string][] = [
         ['/history.csv?from=2026-11-02&to=2026-11-01', 'from', '2026-11-02'],
-        ['/history.json?by=week', 'by', 'week'],
+        ['/history.json?by=year', 'by', 'year'],
+        ['/figures.json?step=1', 'step', '1'],
+        ['/figures.json?step=-1001', 'step', '-1001'],
+        ['/figures.json?against=all', 'against', 'all'],
         ['/top.csv?dimension=color', 'dimension', 'color'],
         ['/figures.json?range=week', 'range', 'week'],
         ['/hits.json?range=week', 'range', 'week'],
@@ -605,7 +678,7 @@ for (const [name, express] of expresses) {
       const { get, source } = site()
       Object.assign(source, { firstDay: () => Promise.reject(new Error('away')) })
       const { body } = await get('/figures.json').expect(200)
-      assert.deepEqual(body.noDataBefore, null)
+      assert.equal(body.firstDay, null)
       assert(body.before.every((one: unknown) => one === null))
       assert.deepEqual(Object.keys(body.lists[0].top.figures[0]), ['value', 'pageViews', 'seen'])
     })
@@ -679,7 +752,7 @@ for (const [name, express] of expresses) {
         })
         return app
       }
-      for (const path of ['/', '/now.json', '/history.csv', '/dashboard.css', '/top.json?n=0']) {
+      for (const path of ['/', '/now.json', '/history.csv', ASSETS[0]!, '/top.json?n=0']) {
         await request(answering('authorize')).get(path).expect(504)
       }
       for (const path of ['/now.json', '/history.csv', '/history.json']) {

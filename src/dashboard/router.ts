@@ -13,13 +13,13 @@ import type { Handler, Received } from '../page-views/handler.js'
 import { type Route, router } from '../page-views/router.js'
 import { asset, pageOf, type Sees, servedAssets } from './assets.js'
 import { gate } from './authorize.js'
-import { list, spanFigures, totalsOf } from './figures.js'
+import { type Asked, firstDayOf, list, spanFigures, totalsOf } from './figures.js'
 import { setHeaders } from './headers.js'
 import { hitsList } from './hits.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
 import { countOf, dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
 import { csvOf, fileName, historyTable, shownTable, topTable } from './rows.js'
-import { spanQuery } from './span.js'
+import { type Span, spanQuery } from './span.js'
 import { subjectFigures, subjectOf } from './subject.js'
 import { MAX_VALUES } from '../support/periods.js'
 import { shared } from '../support/shared.js'
@@ -87,12 +87,6 @@ export function dashboardRouter(
     }
   }
 
-  /** Without an answer of the database there are no figures, whatever their days. */
-  const calendarNow = (): Promise<Calendar> =>
-    answerWithin(clock, NOW_TIMEOUT_MS, () => source.calendar.read()).catch(
-      () => source.calendar.current,
-    )
-
   const time = (): string => new Date(clock.now()).toISOString()
 
   /** Reads the overview, and the cells from its end on. */
@@ -109,8 +103,26 @@ export function dashboardRouter(
     figures('certificates', () => source.certificates(CERTIFIED_DAYS)),
   )
 
+  const firstDay = () => figures('the first day', firstDayOf(source))
+  /** Without an answer of the database there are no figures, whatever their days. */
+  const calendarNow = (): Promise<Calendar> =>
+    answerWithin(clock, NOW_TIMEOUT_MS, () => source.calendar.read()).catch(
+      () => source.calendar.current,
+    )
+  const spanAt = async ({ url = '/' }: Received, now: number, others: readonly string[]) => {
+    const calendar = await calendarNow()
+    return { calendar, ...(await spanQuery(url, others, { now, calendar, firstDay })) }
+  }
+  const hitsIn = (span: Span, asked: Asked) =>
+    Promise.all(settings.hits.map((one) => hitsList(one, span, asked, figures)))
+
   const routes = new Map<string, Panel>()
-  const pages = { allowed: pageOf('allowed'), figures: pageOf('figures'), totals: pageOf('totals') }
+  const lists = source.dimensions.length + settings.hits.length
+  const pages = {
+    allowed: pageOf('allowed', lists),
+    figures: pageOf('figures', lists),
+    totals: pageOf('totals', 0),
+  }
   routes.set('/', (req, res, sees) => {
     if (redirected(req, res)) return
     setHeaders(res, 'private, no-cache')
@@ -118,7 +130,7 @@ export function dashboardRouter(
   })
   for (const [path, file] of servedAssets()) {
     routes.set(path, (_req, res) => {
-      setHeaders(res, 'private, no-cache')
+      setHeaders(res, 'private, max-age=31536000, immutable')
       sendTagged(res, file)
     })
   }
@@ -147,35 +159,31 @@ export function dashboardRouter(
   })
   routes.set('/hits.json', async (req, res) => {
     const at = clock.now()
-    const calendar = await calendarNow()
-    const { span, query } = spanQuery(req.url ?? '/', at, ['n'], calendar)
-    const asked = { n: countOf(query.get('n')), now: at, calendar }
-    const lists = settings.hits.map((one) => hitsList(one, span, asked, figures))
-    sendPanel(res, await Promise.all(lists))
+    const { span, query, calendar } = await spanAt(req, at, ['n'])
+    sendPanel(res, await hitsIn(span, { n: countOf(query.get('n')), now: at, calendar }))
   })
   routes.set('/figures.json', async (req, res, sees) => {
     const dimensions = sees === 'totals' ? [] : source.dimensions
     const at = clock.now()
-    const calendar = await calendarNow()
-    const { span, query } = spanQuery(req.url ?? '/', at, ['dimension'], calendar)
+    const { span, query, calendar } = await spanAt(req, at, ['dimension'])
     const dimension = query.get('dimension')
     if (dimension !== null) {
       const known = dimensionOf(dimension, dimensions)
       const asked = { dimension: known, n: MAX_VALUES, now: at, calendar }
       return sendPanel(res, { span, lists: [await list(source, span, asked, figures)] })
     }
-    const [sums, ...lists] = await Promise.all([
+    const [sums, hits, ...lists] = await Promise.all([
       spanFigures(sees === 'totals' ? totals : source, span, calendar, figures),
+      hitsIn(span, { n: LISTED, now: at, calendar }),
       ...dimensions.map((one) =>
         list(source, span, { dimension: one, n: LISTED, now: at, calendar }, figures),
       ),
     ])
-    sendPanel(res, { ...sums, lists })
+    sendPanel(res, { ...sums, lists, hits })
   })
   routes.set('/item.json', async (req, res) => {
     const at = clock.now()
-    const calendar = await calendarNow()
-    const { span, query } = spanQuery(req.url ?? '/', at, SUBJECT_PARAMETERS, calendar)
+    const { span, query, calendar } = await spanAt(req, at, SUBJECT_PARAMETERS)
     const subject = subjectOf(query, source.dimensions, settings.hits)
     if (!subject) throw new QueryError('value', null, 'a value, with "dimension" or "hits"')
     sendPanel(res, await subjectFigures(source, subject, span, { now: at, calendar }, figures))
@@ -185,21 +193,22 @@ export function dashboardRouter(
     top: topTable,
     shown: shownTable,
   })) {
-    const asked = ({ url = '/' }: Received, sees: Sees, calendar: Calendar) => {
+    const asked = async ({ url = '/' }: Received, sees: Sees) => {
       const dimensions = sees === 'totals' ? [] : source.dimensions
       const shown = sees === 'totals' ? totals : source
       const { hits } = settings
-      return tableOf({ source, totals: shown, dimensions, hits, calendar }, url, clock.now())
+      const calendar = await calendarNow()
+      const tables = { source, totals: shown, dimensions, hits, firstDay, calendar }
+      return { ...(await tableOf(tables, url, clock.now())), calendar }
     }
     routes.set(`/${what}.json`, async (req, res, sees) => {
-      const { span, read } = asked(req, sees, await calendarNow())
+      const { span, read } = await asked(req, sees)
       const rows = await figures(what, read)
       sendFigures(res, rows && { ...(span && { span }), ...rows })
     })
     routes.set(`/${what}.csv`, async (req, res, sees) => {
-      const calendar = await calendarNow()
-      const table = asked(req, sees, calendar)
-      const name = fileName(source.name, table, calendar)
+      const table = await asked(req, sees)
+      const name = fileName(source.name, table, table.calendar)
       if (req.method === 'HEAD') return sendFile(res, name, '')
       const rows = await figures(what, table.read)
       sendFile(res, name, rows && csvOf(table, rows.figures))
@@ -217,7 +226,7 @@ export function dashboardRouter(
       await panel(req, res, verdict)
     } catch (error) {
       if (!(error instanceof QueryError)) throw error
-      // A query is checked before anything is awaited, so nothing has been sent yet.
+      if (res.headersSent) return
       const { parameter, value, allowed } = error
       setHeaders(res, 'no-store')
       sendJson(res, { error: error.message, parameter, value, allowed }, 400)

@@ -17,7 +17,7 @@ import {
   topQuery,
 } from './query.js'
 import type { DashboardHits, DashboardSource, Dated, Range, Read, Totals } from './source.js'
-import { type Span, spanQuery } from './span.js'
+import { type FirstDay, type Span, spanQuery } from './span.js'
 import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
 
 type Cell = string | number | null
@@ -39,6 +39,7 @@ export interface Tables {
   readonly totals: Totals
   readonly dimensions: readonly string[]
   readonly hits: readonly DashboardHits[]
+  readonly firstDay: FirstDay
   readonly calendar: Calendar
 }
 
@@ -91,9 +92,10 @@ export function topTable(
 }
 
 /** @throws QueryError */
-export function shownTable(tables: Tables, url: string, now: number): Table {
-  const { dimensions, hits, calendar } = tables
-  const { span, query } = spanQuery(url, now, [...SUBJECT_PARAMETERS, 'n'], calendar)
+export async function shownTable(tables: Tables, url: string, now: number): Promise<Table> {
+  const { dimensions, hits, firstDay, calendar } = tables
+  const others = [...SUBJECT_PARAMETERS, 'n']
+  const { span, query } = await spanQuery(url, others, { now, calendar, firstDay })
   const n = countOf(query.get('n'))
   const [dimension, name] = [query.get('dimension'), query.get('hits')]
   if (query.get('value') !== null || (name === null && dimension === null)) {

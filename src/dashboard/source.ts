@@ -1,4 +1,5 @@
 import type { CalendarSource, Period } from '../support/calendar.js'
+import type { HistoryPeriod } from '../support/periods.js'
 import type { LedgerReport } from '../wide-cache/ledger/report.js'
 import type { Collecting } from '../wide-cache/operations/operations.js'
 import type { ActivityPeriod, LiveActivity, ValuePeriod, ValueViews } from './site-figures.js'
@@ -16,8 +17,8 @@ export interface DashboardSource extends Beginning {
   overview(): Promise<Dated<Overview>>
   /** Contents of the cells after this moment, the `asOf` of an overview. */
   live(asOf: string): Promise<LiveActivity>
-  /** One entry for each hour or day that starts from `from` on and before `to`. */
-  history(range: Range & { readonly by: Period }): Promise<Dated<readonly ShownPeriod[]>>
+  /** One entry for each hour, day, week or month that `from` to `to` is widened to. */
+  history(range: Range & { readonly by: HistoryPeriod }): Promise<Dated<readonly ShownPeriod[]>>
   /** The same for one value of a dimension. */
   valueHistory(query: ValueRange): Promise<Dated<readonly ValuePeriod[]>>
   /** The most viewed values; `null` for visits without a value. */
@@ -85,7 +86,7 @@ export interface Certificate {
 
 /** A range of the history of a value. */
 export interface ValueRange extends Range {
-  readonly by: Period
+  readonly by: HistoryPeriod
   readonly dimension: string
   readonly value: string
 }

@@ -1,11 +1,13 @@
 /** Subject of a history: one value of a dimension, or one item of hits. */
-import { type Asked, noDataBefore, upTo } from './figures.js'
+import { type LongPeriod, summedBy } from '../support/calendar-days.js'
+import type { HistoryPeriod } from '../support/periods.js'
+import { type Asked, upTo } from './figures.js'
 import { refuseOtherZone } from './hits.js'
 import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
 import { known, sinceOf } from './since.js'
 import type { ValuePeriod } from './site-figures.js'
 import type { DashboardHits, DashboardSource, Dated, Read } from './source.js'
-import { before, type Span } from './span.js'
+import type { Span } from './span.js'
 
 export type Subject =
   | { readonly dimension: string; readonly value: string }
@@ -45,13 +47,21 @@ export async function subjectHistory(
 ): Promise<Dated<readonly ValuePeriod[]>> {
   if ('dimension' in subject) return source.valueHistory({ ...range, ...subject })
   await refuseOtherZone(subject.hits, calendar)
-  const periods = await subject.hits.history(subject.value, range)
+  const { by } = range
+  const long = isLong(by) ? by : undefined
+  const periods = await subject.hits.history(subject.value, {
+    ...range,
+    by: isLong(by) ? 'day' : by,
+  })
+  const figures = periods.map(({ start, hits }) => ({ start, pageViews: hits }))
   return {
-    figures: periods.map(({ start, hits }) => ({ start, pageViews: hits })),
+    figures: long ? summedBy(figures, long) : figures,
     asOf: new Date(now).toISOString(),
     stale: false,
   }
 }
+
+const isLong = (by: HistoryPeriod): by is LongPeriod => by === 'week' || by === 'month'
 
 /** The history of a subject in a span, and in the period before. */
 export async function subjectFigures(
@@ -61,18 +71,18 @@ export async function subjectFigures(
   { now, calendar }: Pick<Asked, 'now' | 'calendar'>,
   read: Read,
 ) {
-  const { by, from, to } = span
+  const { by, from, to, before } = span
   const of = (range: { from: number; to: number }) =>
     read('history', () => subjectHistory(source, subject, { ...range, by }, { now, calendar }))
   const [since, sums, earlier] = await Promise.all([
     sinceOf('hits' in subject ? subject.hits : source, calendar, read),
     of({ from, to }),
-    of(before(span, calendar)),
+    before && of(before),
   ])
   return {
     span,
     sums: sums && upTo(to, sums),
     before: earlier && known(earlier.figures, since),
-    noDataBefore: noDataBefore(span, since, calendar),
+    firstDay: since.firstDay,
   }
 }

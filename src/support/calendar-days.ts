@@ -1,13 +1,12 @@
 /** Weeks and months of days, which are numbers counted from 1970-01-01. No clock, no time zone. */
 import { DAY_MS } from './clock.js'
 
-/** 1970-01-01 was a Thursday: so many days after a Monday. */
-const FIRST_WEEKDAY = 3
 const DAYS_A_WEEK = 7
 
 /** The Monday of the week of a day. */
 export function mondayOf(day: number): number {
-  return day - ((day + FIRST_WEEKDAY) % DAYS_A_WEEK)
+  // 1970-01-01 was a Thursday.
+  return day - ((day + 3) % DAYS_A_WEEK)
 }
 
 /** The first day of the month of a day, or of the month that is so many months later. */

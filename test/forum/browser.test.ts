@@ -7,8 +7,13 @@ import { after, before, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import type { BrowserContextOptions, Browser, Page, Response } from 'playwright-core'
+import { inventedHits, LargeSource } from '../../src/dashboard/invented-source.fixture.js'
 import { violationsOf } from '../../src/support/browser.fixture.js'
+import { systemClock } from '../../src/support/clock.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
+import { serving } from '../../src/support/http.fixture.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
+import { BurstLogger } from '../../src/support/logger.js'
 import { startBrowser } from '../servers/browser.js'
 import { startForum, type Forum } from './forum.js'
 
@@ -17,6 +22,8 @@ const BEFORE_IT_ASKS_MS = 15_000
 const UNTIL_IT_ASKS_MS = 37_000
 /** Interval at which the forum has new figures. */
 const NEW_FIGURES_MS = 2_000
+/** Of the first view: page, script, styles and figures of 30 days with full lists. */
+const MOST_BYTES = 70_000
 const TEXT = /^([\d,]+) visitors?, ([\d,]+) page views? in the last 10 minutes$/
 
 let forum: Forum
@@ -216,23 +223,52 @@ test('each panel of the dashboard is filled from the activity', async () => {
   const { page, complaints } = await open('/admin/activity', { locale: 'en-GB' })
   const shown = (panel: string, text: string | RegExp) =>
     page.locator(panel).getByText(text).first().waitFor()
-  await shown('#status', 'Live')
-  await shown('#now', /^\d[\d,]* ?page views?$/)
-  await shown('#history .sum', /^[1-9][\d,]* page views/)
+  await shown('#live', 'Live')
+  await shown('#tile-now', /^\d[\d,]*$/)
+  await shown('#tile-views', /^[1-9][\d,]*$/)
   await page.locator('[data-dimension=device] tbody tr').first().waitFor()
   for (const [dimension, value] of Object.entries({ ...VALUES, country: 'Germany' })) {
     await shown(`[data-dimension=${dimension}] tbody`, value)
   }
   await shown('[data-hits=threads] tbody', /^\d-[a-z-]+$/)
-  await shown('#operation summary', /^(?:All )?[\d,]+ views of today are in the database/)
-  await page.locator('#operation > summary').click()
-  await shown('#grid .sub', /frames?, .* in \d+ layers? of 3 seconds/)
-  await shown('#ledger', /The ledger balances/)
-  await shown('#health', /^Memory of one process: a collector came \d+ seconds? ago, and took \d/)
-
+  await fitsOnPhone(page)
+  await page.locator('#operation').click()
+  await shown('#verdict', /^Everything works\. [\d,]+ page views of today are in the database/)
+  await shown('#grid .small', /frames?, .* in \d+ layers? of 3 seconds/)
+  await shown('#ledger', /It balances/)
+  await shown('#health', /^every 3 seconds, last \d+ seconds? ago: [\d,]+ rows? in \d/)
   await fitsOnPhone(page)
   assert.deepEqual(complaints, [])
   await page.close()
+})
+
+test('the first view is one round of few requests and bytes, and shifts little', async () => {
+  const { dashboardRouter } = (await import(
+    new URL('../../dist/dashboard/router.js', import.meta.url).href
+  )) as typeof import('../../src/dashboard/router.js')
+  const source = new LargeSource(() => Date.now())
+  const hits = [inventedHits('threads', 100)]
+  const logger = new BurstLogger(keptLog(), systemClock.elapsed)
+  const app = dashboardRouter(source, { authorize: () => true, hits }, logger)
+  await serving(
+    (req, res) => app(req, res, () => res.end()),
+    async (port) => {
+      const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
+      const responses: Response[] = []
+      page.on('response', (response) => responses.push(response))
+      await page.addInitScript(`window.shifts = 0
+      new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => shifts += value))
+        .observe({ type: 'layout-shift', buffered: true })`)
+      await page.goto(`http://127.0.0.1:${port}/?range=30d`)
+      await page.locator('[data-hits=threads] tbody tr').first().waitFor()
+      const bodies = await Promise.all(responses.map((response) => response.body()))
+      const bytes = bodies.reduce((sum, { length }) => sum + length, 0)
+      assert(responses.length <= 6, `${responses.length} requests`)
+      assert(bytes > 40_000 && bytes < MOST_BYTES, `${bytes} bytes`)
+      assert(Number(await page.evaluate('shifts')) < 0.05)
+      await page.close()
+    },
+  )
 })
 
 test('a thread has a bar for each day that was counted', async () => {

@@ -1,7 +1,7 @@
 /**
  * Takes pictures of the dashboard in each state and outage, light and dark, on a desktop and a
  * phone: `npm run screenshot:outages -- /tmp/outages`. The servers are real, and so are their
- * outages. Fails if the line at the top does not say what is wrong, if a number of a picture is not
+ * outages. Fails if the alarm does not say what is wrong, if a number of a picture is not
  * that of SQL, and if axe-core finds what is hard to use for some people.
  */
 import assert from 'node:assert/strict'
@@ -200,15 +200,12 @@ try {
   for (const [name, query, of = 'site', dir = 'ltr'] of STATES) {
     const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'Etc/UTC' })
     await page.goto(`http://127.0.0.1:${port}/${of}${query}`)
-    await page.locator('#history rect').first().waitFor({ state: 'attached' })
-    const hasNewest = !['empty', 'shared'].includes(name)
-    if (hasNewest) await page.locator('#now .newest li').first().waitFor({ state: 'attached' })
-    if (query.includes('value=')) {
-      await page.locator('#item rect').first().waitFor({ state: 'attached' })
-    }
+    const last = name === 'empty' ? '.start h2' : '#history path.bar'
+    await page.locator(last).first().waitFor({ state: 'attached' })
+    await page.locator('#tile-now .beside').waitFor()
     await page.evaluate(`document.documentElement.dir = '${dir}'`)
     await take(page, name)
-    await recountOn(page, name, of)
+    if (name !== 'empty') await recountOn(page, name, of)
     await page.close()
   }
   const pages = new Map<string, Page>()
@@ -239,8 +236,7 @@ async function open(browser: Browser, name: string): Promise<Page> {
   const page = await browser.newPage({ locale: 'en-GB', timezoneId: 'Etc/UTC' })
   await page.goto(`http://127.0.0.1:${port}/${name}`)
   await page.locator('[data-dimension=page] tbody tr').first().waitFor()
-  await page.locator('#operation > summary').click()
-  await page.locator('#history rect.series-1').first().waitFor({ state: 'attached' })
+  await page.locator('#history path.bar').first().waitFor({ state: 'attached' })
   return page
 }
 
@@ -253,7 +249,8 @@ async function recountOn(page: Page, picture: string, of: string): Promise<void>
 async function says(page: Page, what: string, status: RegExp): Promise<void> {
   let text = ''
   await eventually(`${what}: ${String(status)}, and not: ${text}`, async () => {
-    text = (await page.locator('#status').textContent()) ?? ''
+    const line = status.source === '^Live$' ? '#status' : '#alarm'
+    text = (await page.locator(line).textContent()) ?? ''
     return status.test(text)
   }).catch((error) => {
     throw new Error(`The dashboard says: ${text}`, { cause: error })

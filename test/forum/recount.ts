@@ -19,18 +19,21 @@ export interface CountedSite {
 interface Span {
   readonly from: number
   readonly to: number
-  readonly by: 'hour' | 'day'
-  readonly daysAgo: number
+  readonly by: 'hour' | 'day' | 'week' | 'month'
+  readonly before: { readonly from: number; readonly to: number }
 }
 
-const STEP_MS = { hour: HOUR_MS, day: DAY_MS }
+/** A bar of the chart: its period, and the one before. */
+interface Bar {
+  readonly from: number
+  readonly to: number
+  readonly thenFrom: number
+  readonly thenTo: number
+}
+
 const WINDOW_MS = 600_000
 const percent = new Intl.NumberFormat('en-GB', { style: 'percent' })
 const change = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' })
-const date = new Intl.DateTimeFormat('en-GB', { dateStyle: 'long', timeZone: 'UTC' })
-
-/** The change in the sum of a history, and the first day of a young site. */
-const CHANGE = '(?:, (\\S+) against [^(]*)?(?: \\(.*\\))?'
 
 /** What {@link recount} has compared. */
 export interface Recounted {
@@ -38,24 +41,41 @@ export interface Recounted {
 }
 
 export async function recount(page: Page, site: CountedSite): Promise<Recounted> {
-  const { span } = (await page.evaluate(
+  const { span, figures } = (await page.evaluate(
     `fetch('shown.json' + location.search).then((answer) => answer.json())`,
-  )) as { span: Span }
+  )) as { span: Span; figures: readonly { readonly start: string }[] }
   const done = { numbers: 0 }
   const { rows } = await site.database.query(
     'SELECT MIN(created_at) AS first FROM activities WHERE name = ?',
     [site.name],
   )
   const wholeFrom = wholeDayAfter(rows[0]?.['first'])
-  const checks = [ofNow, ofHistory, ofLists, ofHits, ofItem]
-  for (const check of checks) await check({ page, site, span, done, wholeFrom })
+  const starts = figures.map(({ start }) => Date.parse(start))
+  const bars = starts.map((from, at) => barOf(span, from, starts[at + 1] ?? span.to))
+  const isOfItem = new URL(page.url()).searchParams.has('value')
+  const checks = [ofNow, isOfItem ? ofItem : ofHistory, ofLists, ofHits, ofOperation]
+  for (const check of checks) await check({ page, site, span, bars, done, wholeFrom })
   return done
+}
+
+function barOf({ by, from: begin, before }: Span, from: number, to: number): Bar {
+  if (by !== 'month') {
+    const apart = begin - before.from
+    return { from, to, thenFrom: from - apart, thenTo: to - apart }
+  }
+  const [thenFrom, thenTo] = [from, to].map((time) => {
+    const date = new Date(time)
+    const years = new Date(begin).getUTCFullYear() - new Date(before.from).getUTCFullYear()
+    return Date.UTC(date.getUTCFullYear() - years, date.getUTCMonth())
+  }) as [number, number]
+  return { from, to, thenFrom, thenTo }
 }
 
 interface Recount {
   readonly page: Page
   readonly site: CountedSite
   readonly span: Span
+  readonly bars: readonly Bar[]
   readonly done: Recounted
   /** Start of the site's first whole day. */
   readonly wholeFrom: number
@@ -66,8 +86,8 @@ function wholeDayAfter(first: unknown): number {
 }
 
 /** The period before a span that ends at `over`, as far as there were whole days; and its own. */
-function comparedWith({ from, daysAgo }: Span, wholeFrom: number, over: number) {
-  const beforeMs = daysAgo * DAY_MS
+function comparedWith({ from, before }: Span, wholeFrom: number, over: number) {
+  const beforeMs = from - before.from
   const [since, until] = [Math.max(from - beforeMs, wholeFrom), over - beforeMs]
   return since < until ? { since, until, from: since + beforeMs, over } : undefined
 }
@@ -96,81 +116,103 @@ function same({ done }: Recount, shown: string | undefined, wanted: string, what
 
 async function ofNow(recount: Recount): Promise<void> {
   const { page } = recount
-  const asOf = await asOfIn(page.locator('#now'))
-  const [visitors, views] = (await page.locator('#now .figure strong').allTextContents()).map(count)
+  const tile = page.locator('#tile-now')
+  if ((await tile.count()) === 0) return
+  const asOf = await asOfIn(page.locator('main'))
+  const visitors = count((await tile.locator('strong').textContent()) ?? '')
+  const [, views = ''] =
+    /\n([\d,]+) page views/.exec((await tile.getAttribute('data-tip')) ?? '') ?? []
   const [from, to] = [asOf - WINDOW_MS, asOf]
-  same(recount, String(views), String(await viewsIn(recount, from, to)), 'views of now')
+  same(recount, String(count(views)), String(await viewsIn(recount, from, to)), 'views of now')
   same(recount, String(visitors), String(await visitorsIn(recount, from, to)), 'visitors of now')
+}
 
-  const summary = page.locator('#operation > summary')
-  if ((await summary.count()) === 0) return
-  const [, today = ''] = /([\d,]+) views? of today/.exec((await summary.textContent()) ?? '') ?? []
+async function ofOperation(recount: Recount): Promise<void> {
+  const { page } = recount
+  const link = page.locator('#operation')
+  if ((await link.count()) === 0) return
+  await link.click()
+  const verdict = page.locator('#verdict')
+  await verdict.getByText(/of today/).waitFor()
+  const asOf = await asOfIn(page.locator('main'))
+  const [, today = ''] =
+    /([\d,]+) page views? of today/.exec((await verdict.textContent()) ?? '') ?? []
   const midnight = Math.floor(asOf / DAY_MS) * DAY_MS
   const inSql = await viewsBetween(recount, midnight, midnight + DAY_MS, asOf)
   within(recount, count(today), inSql, 'views of today')
+  await page.goBack()
+  await page.locator('#history path.bar').first().waitFor({ state: 'attached' })
 }
 
 async function ofHistory(recount: Recount): Promise<void> {
   const { page, span } = recount
-  const history = page.locator('#history')
-  const asOf = await asOfIn(history)
-  const text = (await history.locator('.sum').textContent()) ?? ''
-  const [, views = '', by, visitors = ''] =
-    RegExp(`^([\\d,]+) page views?${CHANGE}\\. (?:At most )?([\\d,]+) visitors?`).exec(text) ?? []
+  const asOf = await asOfIn(page.locator('#history'))
   const { from, to } = span
-  within(recount, count(views), await viewsBetween(recount, from, to, asOf), text)
+  const [views, by] = await tileOf(page, 'views')
+  within(recount, views, await viewsBetween(recount, from, to, asOf), 'page views')
   const days: number[][] = []
   for (let day = from; day < to; day += DAY_MS) {
     days.push(await visitorsBetween(recount, day, day + DAY_MS, asOf))
   }
   const most = [0, 1].map((at) => Math.max(...days.map((bounds) => bounds[at]!)))
-  within(recount, count(visitors), most, text)
-  await ofChange(recount, [text, by], asOf, (from, to) => viewsIn(recount, from, to))
+  within(recount, (await tileOf(page, 'visitors'))[0], most, 'visitors')
+  const countIn: CountIn = (from, to) => viewsIn(recount, from, to)
+  await ofChange(recount, by, asOf, countIn)
+  await ofBars(recount, asOf, countIn)
+  if (span.by === 'week' || span.by === 'month') return
+  await page.locator('#tile-visitors').click()
+  await page.locator('.legend').getByText('Visitors').waitFor()
+  await ofBars(recount, asOf, (from, to) => visitorsIn(recount, from, to))
+  await page.locator('#tile-views').click()
+}
 
-  const rows = await tableOf(history)
-  assert.equal(rows.length, Math.round((to - from) / STEP_MS[span.by]))
-  for (const [at, [label, shown = '', visitorsShown = '', before]] of rows.entries()) {
-    const start = from + at * STEP_MS[span.by]
-    const end = start + STEP_MS[span.by]
-    if (start > asOf) assert.equal(shown, '', label)
-    else {
-      within(recount, count(shown), await viewsBetween(recount, start, end, asOf), `${label}`)
-      const people = await visitorsBetween(recount, start, end, asOf)
-      within(recount, count(visitorsShown), people, `visitors of ${label}`)
-    }
-    const earlier = await earlierOf(recount, start, end, (from, to) => viewsIn(recount, from, to))
-    same(recount, before?.replaceAll(',', ''), earlier, `before ${label}`)
-  }
+/** The number of a tile, and what is beside it. */
+async function tileOf(page: Page, id: string): Promise<[number, string | undefined]> {
+  const figure = page.locator(`#tile-${id} .figure`)
+  const beside = figure.locator('.beside')
+  const number = count((await figure.locator('strong').textContent()) ?? '')
+  return [number, (await beside.count()) > 0 ? ((await beside.textContent()) ?? '') : undefined]
 }
 
 type CountIn = (from: number, to: number) => Promise<number>
 
-/** What a row of a chart has of the period before. */
-async function earlierOf(recount: Recount, start: number, end: number, countIn: CountIn) {
-  const { wholeFrom, span } = recount
-  const beforeMs = span.daysAgo * DAY_MS
-  const [from, to] = [start - beforeMs, end - beforeMs]
-  return from < wholeFrom ? 'not known' : String(await countIn(from, to))
+/** The rows of the chart's table: each between what SQL has up to its moment, and now. */
+async function ofBars(recount: Recount, asOf: number, countIn: CountIn): Promise<void> {
+  const { page, bars, wholeFrom } = recount
+  const rows = await tableOf(page)
+  assert.equal(rows.length, bars.length)
+  for (const [at, [label, shown = '', before]] of rows.entries()) {
+    const { from, to, thenFrom, thenTo } = bars[at]!
+    if (from > asOf) assert.equal(shown, '', label)
+    else if (to < wholeFrom) assert.equal(shown, 'not known', label)
+    else {
+      const bounds = [await countIn(from, Math.min(to, asOf)), await countIn(from, to)]
+      within(recount, count(shown), bounds, `${label}`)
+    }
+    // A column that has nothing at all is left out.
+    if (before === undefined) assert(thenFrom < wholeFrom, label)
+    else {
+      const wanted = thenFrom < wholeFrom ? 'not known' : String(await countIn(thenFrom, thenTo))
+      same(recount, before.replaceAll(',', ''), wanted, `before ${label}`)
+    }
+  }
 }
 
 /** The change of what is over, against the same of the period before. */
 async function ofChange(
-  recount: Recount,
-  [text, shown]: readonly [text: string, shown: string | undefined],
+  { bars, wholeFrom, ...recount }: Recount,
+  shown: string | undefined,
   asOf: number,
   countIn: CountIn,
 ): Promise<void> {
-  const { wholeFrom, span } = recount
-  const over = Math.min(span.to, Math.floor(asOf / STEP_MS[span.by]) * STEP_MS[span.by])
-  const range = comparedWith(span, wholeFrom, over)
-  const before = range ? await countIn(range.since, range.until) : 0
-  if (!range || before === 0) assert.equal(shown, undefined)
-  else {
-    same(recount, shown, change.format((await countIn(range.from, over)) / before - 1), 'change')
+  let [now, then] = [0, 0]
+  for (const { from, to, thenFrom, thenTo } of bars) {
+    if (to > asOf || thenFrom < wholeFrom) continue
+    now += await countIn(from, to)
+    then += await countIn(thenFrom, thenTo)
   }
-  const [, first] = /\(no data before (.*)\)/.exec(text) ?? []
-  const isYoung = span.from - span.daysAgo * DAY_MS < wholeFrom
-  assert.equal(first, isYoung ? date.format(wholeFrom - DAY_MS) : undefined, text)
+  if (then === 0) assert.equal(shown, undefined)
+  else same({ bars, wholeFrom, ...recount }, shown, change.format(now / then - 1), 'change')
 }
 
 /** Own words of the page, and the values that they stand for. */
@@ -182,8 +224,8 @@ const OWN = new Map<string, string | null>([
 async function ofLists(recount: Recount): Promise<void> {
   const { page, span } = recount
   const total = await viewsBetween(recount, span.from, span.to, Infinity)
-  const shownTotal = count((await page.locator('#history .sum').textContent())?.split(' ')[0] ?? '')
-  for (const card of await page.locator('#tops .card:visible').all()) {
+  const shownTotal = total[1]!
+  for (const card of await page.locator('[data-dimension]:visible').all()) {
     const dimension = (await card.getAttribute('data-dimension')) ?? ''
     const asOf = await asOfIn(card)
     const thisHour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
@@ -194,25 +236,24 @@ async function ofLists(recount: Recount): Promise<void> {
     const then = range && (await valuesIn(recount, dimension, range.since, range.until))
     const rows = await card.locator('tbody tr').all()
     let last = Infinity
+    const isOver = span.to <= asOf
     for (const row of rows) {
-      const name = row.locator('bdi')
-      const isNamed = (await name.count()) > 0
-      const words = isNamed ? '' : ((await row.locator('em').textContent()) ?? '')
-      const value = isNamed ? await name.getAttribute('title') : (OWN.get(words) ?? null)
-      const [views = '', share, by] = await row.locator('td').allTextContents()
+      const isNamed = (await row.getAttribute('class')) !== 'own'
+      const words = isNamed ? '' : ((await row.locator('th').textContent()) ?? '')
+      const value = isNamed ? await valueOf(row) : (OWN.get(words) ?? null)
+      const [views = '', share, by] = await cellsOf(row)
       const what = `${dimension} ${value}`
       // What came since is among the page's own rows of visits.
       const least =
         asOf >= span.to ? now.get(value) : await pagesBefore(recount, dimension, value, asOf)
       within(recount, count(views), [least ?? 0, now.get(value) ?? 0], what)
-      same(recount, share, percent.format(count(views) / shownTotal), `share of ${what}`)
+      if (isOver) same(recount, share, shareText(count(views) / shownTotal), `share of ${what}`)
       same(recount, by, wantedChange(value, over, then), `change of ${what}`)
       if (isNamed) assert(count(views) <= last, `${what} is in its place`)
       if (isNamed) last = count(views)
     }
     const listed = Math.min(10, [...now.keys()].filter((value) => isName(dimension, value)).length)
-    assert.equal(await card.locator('tbody tr:not(.quiet)').count(), listed, dimension)
-    assert(shownTotal <= total[1]!)
+    assert.equal(await card.locator('tbody tr:not(.own)').count(), listed, dimension)
   }
 }
 
@@ -246,13 +287,13 @@ async function ofHits(recount: Recount): Promise<void> {
   ])
   const total = [...all.values()].reduce((sum, hits) => sum + hits, 0)
   for (const row of await card.locator('tbody tr').all()) {
-    const item = (await row.locator('bdi').getAttribute('title')) ?? ''
-    const [hits = '', share, by] = await row.locator('td').allTextContents()
+    const item = await valueOf(row)
+    const [hits = '', share, by] = await cellsOf(row)
     // Those of today may have become more meanwhile.
     const least = span.to > now ? (ofOver.get(item) ?? 0) : (all.get(item) ?? 0)
     within(recount, count(hits), [least, all.get(item) ?? 0], `hits of ${item}`)
     if (span.to <= now) {
-      same(recount, share, percent.format(count(hits) / total), `share of ${item}`)
+      same(recount, share, shareText(count(hits) / total), `share of ${item}`)
     }
     same(recount, by, wantedChange(item, later, before), `change of ${item}`)
   }
@@ -265,53 +306,56 @@ async function ofItem(recount: Recount): Promise<void> {
   const { page, span } = recount
   const query = new URL(page.url()).searchParams
   const value = query.get('value')
-  const panel = page.locator('#item')
-  if (value === null || query.get('dimension') !== 'page' || !(await panel.isVisible())) return
-  const asOf = await asOfIn(panel)
+  if (value === null || query.get('dimension') !== 'page') return
+  const asOf = await asOfIn(page.locator('#history'))
   const ofPage = (from: number, to: number) => viewsIn(recount, from, to, value)
-  const between = async (from: number, to: number) => [
-    await ofPage(from, Math.min(to, asOf)),
-    await ofPage(from, to),
+  const [views, by] = await tileOf(page, 'views')
+  const bounds = [
+    await ofPage(span.from, Math.min(span.to, asOf)),
+    await ofPage(span.from, span.to),
   ]
-  const text = (await panel.locator('.sum').textContent()) ?? ''
-  const [, views = '', by] = RegExp(`^([\\d,]+) views?${CHANGE}\\.$`).exec(text) ?? []
-  within(recount, count(views), await between(span.from, span.to), text)
-  await ofChange(recount, [text, by], asOf, ofPage)
-  for (const [at, [label, shown = '', before]] of (await tableOf(panel)).entries()) {
-    const start = span.from + at * STEP_MS[span.by]
-    const end = start + STEP_MS[span.by]
-    if (start > asOf) assert.equal(shown, '', label)
-    else within(recount, count(shown), await between(start, end), `${value}, ${label}`)
-    const earlier = await earlierOf(recount, start, end, ofPage)
-    same(recount, before?.replaceAll(',', ''), earlier, `${value} before ${label}`)
-  }
+  within(recount, views, bounds, value)
+  await ofChange(recount, by, asOf, ofPage)
+  await ofBars(recount, asOf, ofPage)
 }
+
+/** The value that a row's link opens. */
+async function valueOf(row: Locator): Promise<string> {
+  const key = (await row.locator('th a').getAttribute('data-key')) ?? ''
+  return new URLSearchParams(key).get('value') ?? ''
+}
+
+/** Views, share and change of a row. */
+async function cellsOf(row: Locator): Promise<string[]> {
+  return row.locator('td:not(.seen)').allTextContents()
+}
+
+const shareText = (share: number): string =>
+  share > 0 && share < 0.005 ? '<1%' : percent.format(share)
 
 const count = (text: string): number => Number(text.replaceAll(',', ''))
 
-/**
- * The moment of a part's figures, to the second; the layers of sites begin with one. The page names
- * it in the viewer's time zone.
- */
+/** The moment of a part's figures, to the second: views are kept by the second. */
 async function asOfIn(part: Locator): Promise<number> {
-  const text = (await part.locator('.as-of').first().textContent()) ?? ''
-  const [, date, time] = /As of (?:(\d+ \w+ \d+), )?(\d\d:\d\d:\d\d)/.exec(text) ?? []
-  assert(time, `"${text}" names no moment`)
-  const day = date === undefined ? 'new Date().toDateString()' : `'${date}'`
-  return part.page().evaluate<number>(`Date.parse(${day} + ' ${time}')`)
+  const moment = Date.parse((await part.getAttribute('data-as-of')) ?? '')
+  assert(moment, 'it names a moment')
+  return Math.floor(moment / 1_000) * 1_000
 }
 
-/** The rows of a chart's table, which is closed again. */
-async function tableOf(part: Locator): Promise<string[][]> {
-  const summary = part.locator('summary')
-  await summary.click()
-  await part.locator('table tbody tr').first().waitFor()
-  const rows = (await part
-    .locator('table tbody tr')
+/** The rows of the chart as a table, which gives way to the chart again. */
+async function tableOf(page: Page): Promise<string[][]> {
+  const toggle = async (text: string) => {
+    await page.locator('#panel summary').click()
+    await page.getByRole('button', { name: text }).click()
+  }
+  await toggle('Show as a table')
+  await page.locator('#panel table tbody tr').first().waitFor()
+  const rows = (await page
+    .locator('#panel table tbody tr')
     .evaluateAll((all) =>
       all.map((row) => [...row.querySelectorAll('th, td')].map((cell) => cell.textContent ?? '')),
     )) as string[][]
-  await summary.click()
+  await toggle('Show as bars')
   return rows
 }
 

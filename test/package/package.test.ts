@@ -24,7 +24,7 @@ import { promisify } from 'node:util'
 import { namesInExamples, namesInText } from '../docs/names.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { ALL, fewOrMany } from '../scale.js'
-import { isSource } from '../sources.js'
+import { isBuilt } from '../sources.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const CONSUMER = fileURLToPath(new URL('./consumer', import.meta.url))
@@ -226,7 +226,7 @@ test('the tarball holds what users need, and nothing else', () => {
     assert(packed.files.includes(file), file)
   }
   const sources = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' }).filter(
-    isSource,
+    isBuilt,
   )
   assert.deepEqual(
     packed.files.filter((file) => /^dist\/.*\.js$/.test(file)).sort(),

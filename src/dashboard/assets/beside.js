@@ -1,56 +1,36 @@
-/** What stands beside page views, and is never added to them: what browsers report, and bots. */
-import { counted } from './format.js'
+/** What is beside page views, and is never added to them: what browsers report, and bots. */
 
-/** @typedef {{ pageViews: number, seen?: number, served?: number }} Views */
+/** @typedef {{ pageViews?: number | null, seen?: number | null, served?: number | null }} Views */
 
 /** Why browsers may report more than the server sent. */
 export const WHY_MORE =
   'Over 100 %: browsers report more views than the server sent pages. A cache in front answers ' +
   'some, or the site changes its page without loading one (a single-page site).'
 
-/**
- * The share of views that browsers report, in percent; `undefined`: it is not known.
- *
- * @param {Views} views
- */
-export function shareSeen({ pageViews, seen, served }) {
-  const [ofBrowsers, ofServer] = served === undefined ? [seen, pageViews] : [pageViews, served]
-  if (ofBrowsers === undefined || ofServer === 0) return undefined
-  return Math.round((100 * ofBrowsers) / ofServer)
+/** What browsers reported, and what the server sent. @param {Views} views */
+function pair({ pageViews, seen, served }) {
+  return served === undefined ? [seen, pageViews] : [pageViews, served]
 }
 
 /**
- * `seen by browsers: 43 %`; empty where that is not known.
+ * The share of views that browsers report; `undefined`: it is not known.
  *
  * @param {Views} views
  */
-export function seenText(views) {
-  const share = shareSeen(views)
-  return share === undefined ? '' : `seen by browsers: ${share} %`
+export function shareSeen(views) {
+  const [ofBrowsers, ofServer] = pair(views)
+  if (typeof ofBrowsers !== 'number' || !ofServer) return undefined
+  return ofBrowsers / ofServer
 }
 
-/**
- * Some sentences about the views beside those of some periods. Only periods in which both are known
- * have a share.
- *
- * @param {readonly Omit<import('./history.js').Sums, 'start' | 'visitors'>[]} periods
- */
-export function besideText(periods) {
-  /**
-   * @param {'pageViews' | 'bots' | 'seen' | 'served'} field
-   * @param {typeof periods} of
-   */
-  const sum = (field, of) => of.reduce((all, period) => all + (period[field] ?? 0), 0)
-  /** @param {'seen' | 'served'} field */
-  const known = (field) => {
-    const of = periods.filter((one) => typeof one[field] === 'number')
-    return of.length > 0 && { pageViews: sum('pageViews', of), [field]: sum(field, of) }
+/** The same of several periods: of those in which both are known. @param {readonly Views[]} all */
+export function shareOfAll(all) {
+  let [ofBrowsers, ofServer] = [0, 0]
+  for (const views of all) {
+    const [reported, sent] = pair(views)
+    if (typeof reported !== 'number' || typeof sent !== 'number') continue
+    ofBrowsers += reported
+    ofServer += sent
   }
-  const views = known('seen') || known('served') || { pageViews: 0 }
-  const share = seenText(views)
-  // Not everybody may see them.
-  if (periods.every(({ bots }) => bots === undefined)) return ''
-  const bots = `Beside them, ${counted(sum('bots', periods), 'page')} went to bots.`
-  const why = (shareSeen(views) ?? 0) > 100 ? `${WHY_MORE} ` : ''
-  return share === '' ? bots : `${share[0]?.toUpperCase()}${share.slice(1)}. ${why}${bots}`
+  return ofServer === 0 ? undefined : ofBrowsers / ofServer
 }

@@ -1,106 +1,91 @@
 /**
- * A bar chart, with a thin line for the period before. Both are SVG, all text is HTML. Arrow keys
- * and the pointer read one bar after the other; the table has all of them.
+ * Bars, with a dash for each of the period before, or a line for the whole site. Arrow keys and the
+ * pointer read one bar after the other. It is drawn anew when its size changes.
  */
-import { foldedTable, html, rightToLeft, setAttributes, svg, table } from './dom.js'
-import { number, shortNumber } from './format.js'
+import { html, renew, rightToLeft, setAttributes, svg, table } from './dom.js'
+import { number, shortNumber, signed } from './format.js'
+import { hideTip, showTip } from './tip.js'
 
 /**
  * @typedef {object} Bar
- * @property {string} label names the bar, in full
+ * @property {string} title names the bar, in full
  * @property {string} short names it on the axis
- * @property {readonly (number | null | undefined)[]} values one for each series; `null`: not known
- * @property {number | null | undefined} [before] the first one in the period before
- * @property {boolean} [open] whether its values can still grow
+ * @property {number | null} [value] `null`: not known; without: it is still to come
+ * @property {number | null} [before] in the period before, or of the whole site
+ * @property {string} [beforeTitle] names that
+ * @property {boolean} [open] whether its value can still grow
+ * @property {string} [note] what happened there
+ * @property {() => void} [show] opens it
  */
 /**
- * @typedef {object} Chart
- * @property {HTMLElement} element
- * @property {(bars: readonly Bar[], unit: string) => void} update `unit` names what a bar is
+ * @typedef {object} Data
+ * @property {readonly Bar[]} bars
+ * @property {string} name of the values
+ * @property {string} unit of the bars
+ * @property {string} [beforeName] of the values before
+ * @property {boolean} isWhole whether these are of the whole site, on a scale of their own
+ * @property {boolean} isShare
+ * @property {boolean} isCut whether a spike is cut
+ * @property {string} until when an open bar ends
+ * @property {(value: number) => string} text
  */
 
-const WIDTH = 10
-const HEIGHT = 100
-const GAP = 2
-const INSET = 1.6
-/** Most labels of the axis. */
-const LABELS = 7
-const BEFORE = 'Page views before'
-/** Round maxima among units, tens, and hundreds and more. */
-const STEPS = [
-  [1, 2, 4, 6, 8],
-  [1, 2, 3, 4, 5, 6, 8],
-  [1, 1.5, 2, 3, 4, 5, 6, 8],
-]
+const [TOP, BOTTOM, LEFT] = [22, 24, 40]
+const WIDEST = 64
+const CHARACTER = 6.6
+/** A spike is over so many times what four of five bars stay under, and one of few. */
+const SPIKE = 2
+const STEPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10]
 
-/**
- * @param {object} about
- * @param {string} about.title names the chart for screen readers and the table
- * @param {readonly string[]} about.series
- * @param {boolean} [about.small]
- * @returns {Chart}
- */
-export function chart({ title, series, small = false }) {
-  /** @type {readonly Bar[]} */
-  let bars = []
-  let unit = ''
+/** The next round number. @param {number} value */
+export function roundMaximum(value) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(1, value)))
+  const steps = power === 1 ? [1, 2, 4, 6, 8, 10] : STEPS
+  return (steps.find((step) => step * power >= value) ?? 10) * power
+}
+
+/** The bars that stand out, and where they would be cut. @param {readonly Bar[]} bars */
+export function spikesOf(bars) {
+  const values = bars.map(({ value }) => value ?? 0)
+  const sorted = values.toSorted((a, b) => b - a)
+  const usual = sorted[Math.floor(sorted.length / 5)] ?? 0
+  const tall = values.filter((value) => value > SPIKE * usual)
+  const isSpiky = usual > 0 && tall.length > 0 && tall.length <= bars.length / 8
+  const rest = values.filter((value) => value <= SPIKE * usual)
+  const before = bars.map((bar) => bar.before ?? 0)
+  const limit = roundMaximum(1.12 * Math.max(1, ...rest, ...before))
+  return isSpiky ? { above: SPIKE * usual, limit } : undefined
+}
+
+export function chart() {
+  /** @type {Data | undefined} */
+  let data
   /** @type {number | undefined} */
   let chosen
+  /** @type {SVGRectElement[]} */
+  let hits = []
 
-  const readout = html('p', { class: 'readout' })
-  const band = svg('rect', { class: 'band', y: 0, width: WIDTH, height: HEIGHT })
-  const drawn = svg('g')
-  const line = svg('path', { class: 'before' })
-  const picture = svg(
-    'svg',
-    { preserveAspectRatio: 'none', 'aria-hidden': 'true', focusable: 'false' },
-    band,
-    drawn,
-    line,
-  )
-  const [top, middle] = [html('span'), html('span')]
-  const plot = html(
-    'div',
-    { class: 'plot', tabindex: 0, role: 'slider', 'aria-label': title },
-    picture,
-    html('div', { class: 'scale', 'aria-hidden': 'true' }, top, middle, html('span', {}, '0')),
-  )
-  const axis = html('div', { class: 'axis', 'aria-hidden': 'true' })
-  const rows = foldedTable(title, () => {
-    const isCompared = bars.some(({ before }) => before !== undefined)
-    return table(
-      title,
-      [unit, ...series, ...(isCompared ? [BEFORE] : [])],
-      bars.map(({ label, values, before }) => [
-        label,
-        ...series.map((_, at) => written(values[at])),
-        ...(isCompared ? [written(before)] : []),
-      ]),
-    )
-  })
-  const names = series.map((name, at) => html('li', { class: `series-${at}` }, name))
-  const beforeName = html('li', { class: 'before', hidden: true }, BEFORE)
-  const element = html(
-    'figure',
-    { class: small ? 'chart small' : 'chart' },
-    html('figcaption', {}, html('ul', { class: 'legend' }, ...names, beforeName), readout),
-    plot,
-    axis,
-    rows.element,
-  )
+  const plot = html('div', { class: 'plot', tabindex: 0, role: 'slider', 'aria-label': 'Chart' })
+  const asTable = html('div', { class: 'scrolls', tabindex: 0, role: 'region', hidden: true })
+  const element = html('div', {}, plot, asTable)
 
-  plot.addEventListener('pointermove', (event) => {
-    const { left, width } = picture.getBoundingClientRect()
-    const share = (event.clientX - left) / width
-    choose(Math.floor((rightToLeft() ? 1 - share : share) * bars.length))
+  plot.addEventListener('pointermove', ({ clientX, clientY }) => {
+    const { left, width } = plot.getBoundingClientRect()
+    const { start, step } = sizes()
+    const x = rightToLeft() ? width - (clientX - left) : clientX - left
+    read(Math.floor((x - start) / step), clientX, clientY)
   })
-  plot.addEventListener('pointerleave', () => choose(undefined))
-  plot.addEventListener('blur', () => choose(undefined))
-  plot.addEventListener('focus', () => choose(chosen ?? bars.length - 1))
+  plot.addEventListener('click', () => data?.bars[chosen ?? -1]?.show?.())
+  for (const end of ['pointerleave', 'blur']) {
+    plot.addEventListener(end, () => {
+      hideTip()
+      mark(undefined)
+    })
+  }
   plot.addEventListener('keydown', (event) => {
+    const last = (data?.bars.length ?? 0) - 1
+    const here = chosen ?? last + 1
     const step = rightToLeft() ? -1 : 1
-    const last = bars.length - 1
-    const here = chosen ?? last
     /** @type {Readonly<Record<string, number>>} */
     const targets = {
       ArrowRight: here + step,
@@ -111,140 +96,231 @@ export function chart({ title, series, small = false }) {
       End: last,
     }
     const target = targets[event.key]
-    if (target === undefined) return
+    if (event.key === 'Enter') data?.bars[chosen ?? -1]?.show?.()
+    if (target === undefined || last < 0) return
     event.preventDefault()
-    choose(target)
+    const at = Math.max(0, Math.min(last, target))
+    const { left, width, top } = plot.getBoundingClientRect()
+    const { start, step: wide } = sizes()
+    const x = start + (at + 0.5) * wide
+    read(at, rightToLeft() ? left + width - x : left + x, top + 60)
   })
+  new ResizeObserver(() => draw()).observe(plot)
+  mark(undefined)
 
-  /** @param {Bar} bar */
-  function described({ label, values, before, open }) {
-    const counts = values.flatMap((value, at) => {
-      const name = series[at]?.toLowerCase()
-      if (value === undefined) return []
-      return [value === null ? `${name} not known` : `${number(value)} ${name}`]
-    })
-    const so = open ? ' so far' : ''
-    const then = typeof before === 'number' ? `; ${number(before)} before` : ''
-    return `${label}: ${counts.join(', ')}${so}${then}`
+  function sizes() {
+    const unit = parseFloat(getComputedStyle(document.documentElement).fontSize) / 16
+    const end = data?.isWhole ? LEFT * unit : 0
+    const width = plot.clientWidth - LEFT * unit - end
+    return { unit, start: LEFT * unit, end, step: width / Math.max(1, data?.bars.length ?? 1) }
+  }
+
+  /** @param {number} at @param {number} x @param {number} y */
+  function read(at, x, y) {
+    const bar = data?.bars[at]
+    if (!bar || !data) return mark(undefined)
+    mark(at)
+    showTip([bar.title, ...linesOf(bar, data)], x, y)
   }
 
   /** @param {number | undefined} at */
-  function choose(at) {
-    chosen = at === undefined || bars.length === 0 ? undefined : clamp(at, 0, bars.length - 1)
-    const bar = bars[chosen ?? -1]
-    readout.textContent = bar ? described(bar) : ''
-    setAttributes(band, { x: (chosen ?? 0) * WIDTH, visibility: bar ? 'visible' : 'hidden' })
-    const now = chosen ?? bars.length - 1
+  function mark(at) {
+    chosen = at
+    hits.forEach((hit, of) => hit.classList.toggle('at', of === at))
+    const bars = data?.bars ?? []
+    const now = at ?? bars.length - 1
+    const bar = bars[now]
+    const lines = bar && data ? linesOf(bar, data).map((line) => [line].flat().join(' ')) : []
     setAttributes(plot, {
       'aria-valuemin': 1,
       'aria-valuemax': Math.max(1, bars.length),
-      'aria-valuenow': now + 1,
-      'aria-valuetext': bars[now] ? described(bars[now]) : 'No figures yet',
+      'aria-valuenow': Math.max(1, now + 1),
+      'aria-valuetext': bar ? [bar.title, ...lines].join(', ') : 'No figures yet',
     })
   }
 
-  /**
-   * @param {readonly Bar[]} newBars
-   * @param {string} newUnit
-   */
-  function update(newBars, newUnit) {
-    if (newUnit !== unit || newBars.length !== bars.length) chosen = undefined
-    ;[bars, unit] = [newBars, newUnit]
-    const counts = bars.flatMap(({ values, before }) => [...values, before].map(orZero))
-    const highest = roundMaximum(Math.max(0, ...counts))
-    setAttributes(picture, { viewBox: `0 0 ${bars.length * WIDTH} ${HEIGHT}` })
-    drawn.replaceChildren(
-      ...bars.flatMap(({ values, open }, at) =>
-        values.map((value, of) => rectangle(at, of, orZero(value) / highest, open === true)),
-      ),
-    )
-    setAttributes(line, { d: pathOf(bars, highest) })
-    beforeName.hidden = !bars.some(({ before }) => typeof before === 'number')
-    top.textContent = shortNumber(highest)
-    middle.textContent = highest > 1 ? shortNumber(highest / 2) : ''
-    axis.replaceChildren(...labelled(bars))
-    rows.update()
-    choose(chosen)
+  /** @param {Data} newData */
+  function update(newData) {
+    if (newData.bars.length !== data?.bars.length) chosen = undefined
+    data = newData
+    plot.setAttribute('aria-label', `${data.name} by ${data.unit}. Enter opens one.`)
+    if (!asTable.hidden) fillTable()
+    draw()
+    mark(chosen)
   }
 
-  return { element, update }
-}
+  /** Switches between the bars and a table of them. */
+  function toggle() {
+    asTable.hidden = !asTable.hidden
+    plot.hidden = !asTable.hidden
+    if (!asTable.hidden) fillTable()
+    return !asTable.hidden
+  }
 
-/**
- * @param {number} at
- * @param {number} of
- * @param {number} share
- * @param {boolean} open
- */
-function rectangle(at, of, share, open) {
-  const inset = GAP / 2 + of * INSET
-  const height = Math.max(share > 0 ? 0.6 : 0, share * HEIGHT)
-  return svg('rect', {
-    class: `series-${of}${open ? ' open' : ''}`,
-    x: at * WIDTH + inset,
-    y: HEIGHT - height,
-    width: WIDTH - 2 * inset,
-    height,
-  })
-}
+  function fillTable() {
+    if (!data) return
+    const { name, unit, bars, beforeName } = data
+    const caption = `${name} by ${unit}`
+    asTable.setAttribute('aria-label', caption)
+    const columns = [unit, name, ...(beforeName ? [beforeName] : [])]
+    const rows = bars.map(({ title, value, before }) => [
+      title[0]?.toUpperCase() + title.slice(1),
+      written(value),
+      ...(beforeName ? [written(before)] : []),
+    ])
+    renew(asTable, [columns, rows], () => [table(caption, columns, rows)])
+  }
 
-/**
- * A line through the values of the period before, with gaps where they are not known.
- *
- * @param {readonly Bar[]} bars
- * @param {number} highest
- */
-function pathOf(bars, highest) {
-  let isDrawn = false
-  return bars
-    .map(({ before }, at) => {
-      const step = isDrawn ? 'L' : 'M'
-      isDrawn = typeof before === 'number'
-      return isDrawn
-        ? `${step}${(at + 0.5) * WIDTH} ${HEIGHT * (1 - orZero(before) / highest)}`
-        : ''
+  /** @param {number | null | undefined} value */
+  function written(value) {
+    return value === undefined ? '' : value === null ? 'not known' : (data?.text(value) ?? '')
+  }
+
+  function draw() {
+    const { clientWidth: width, clientHeight: height } = plot
+    if (!data || width === 0) return
+    const { bars, isWhole, isShare, isCut } = data
+    const { unit, start, end, step } = sizes()
+    const bottom = height - BOTTOM * unit
+    const high = bottom - TOP * unit
+    const turned = rightToLeft()
+    const spikes = isShare ? undefined : spikesOf(bars)
+    const counts = bars.map(({ value }) => value ?? 0)
+    const before = bars.map((bar) => bar.before ?? 0)
+    const most = isShare
+      ? Math.max(1, ...counts)
+      : isCut && spikes
+        ? spikes.limit
+        : roundMaximum(Math.max(1, ...counts, ...(isWhole ? [] : before)))
+    const mostBefore = isWhole ? roundMaximum(Math.max(1, ...before)) : most
+    /** @param {number} x */
+    const across = (x) => (turned ? width - x : x)
+    /** @param {number} value @param {number} of */
+    const up = (value, of = most) => bottom - (high * Math.min(value, of)) / of
+    /** @param {number} at */
+    const middle = (at) => start + step * (at + 0.5)
+    const wide = Math.max(2, Math.min(WIDEST, step * 0.66))
+    const scale = isShare ? data.text : shortNumber
+
+    const root = svg('svg', { 'aria-hidden': 'true', focusable: 'false' })
+    for (const part of [1, 0.5, 0]) {
+      const y = up(most * part)
+      const ends = { x1: across(start), x2: across(width - end), y1: y, y2: y }
+      root.append(svg('line', { class: part ? 'grid' : 'base', ...ends }))
+      if (part === 0.5 && most === 1 && !isShare) continue
+      root.append(text(across(start - 8), y + 4, scale(most * part), turned ? 'start' : 'end'))
+      if (!isWhole || part === 0) continue
+      const of = shortNumber(mostBefore * part)
+      root.append(text(across(width - end + 8), y + 4, of, turned ? 'end' : 'start'))
+    }
+    bars.forEach(({ value, open }, at) => {
+      if (!value) return
+      const left = across(middle(at)) - wide / 2
+      const y = Math.min(up(value), bottom - 1)
+      root.append(
+        svg('path', { class: open ? 'bar part' : 'bar', d: shape(left, y, wide, bottom) }),
+      )
+      if (spikes === undefined || value <= spikes.above) return
+      if (value > most) root.append(svg('path', { class: 'cut', d: zigzag(left, y + 22, wide) }))
+      const isHighest = counts.every((one, of) => Math.abs(of - at) > 1 || one <= value)
+      if (!isHighest && step < 48 * unit) return
+      const label = text(within(across(middle(at)), number(value)), y - 6, number(value))
+      label.setAttribute('class', 'strong')
+      root.append(label)
     })
-    .join('')
+    const tick = Math.min(step * 0.44, wide / 2 + 5)
+    const path = pathOf((at) => [across(middle(at)), up(before[at] ?? 0, mostBefore)], tick)
+    for (const style of path ? ['halo', 'before'] : []) {
+      root.append(svg('path', { class: style, d: path }))
+    }
+    bars.forEach(({ note, value }, at) => {
+      if (!note) return
+      const x = across(middle(at))
+      root.append(svg('line', { class: 'pin', x1: x, x2: x, y1: 6, y2: up(value ?? 0) - 2 }))
+      const label = text(within(x, note), 12 * unit, note)
+      label.setAttribute('class', 'strong')
+      root.append(label)
+    })
+    const longest = Math.max(...bars.map(({ short }) => short.length)) * CHARACTER + 14
+    const every = Math.max(1, Math.ceil((longest * unit) / step))
+    bars.forEach(({ short }, at) => {
+      if (at % every !== 0) return
+      root.append(text(within(across(middle(at)), short), height - 6 * unit, short))
+    })
+    hits = bars.map((_, at) => {
+      const x = across(start + step * (at + (turned ? 1 : 0)))
+      return svg('rect', { class: 'hit', x, y: 0, width: step, height: bottom + 2, rx: 4 })
+    })
+    root.append(...hits)
+    plot.replaceChildren(root)
+    if (chosen !== undefined) hits[chosen]?.classList.add('at')
+
+    /** Keeps a text in the picture. @param {number} x @param {string} of */
+    function within(x, of) {
+      const half = (of.length * CHARACTER * unit) / 2
+      return Math.max(half, Math.min(width - half, x))
+    }
+
+    /**
+     * A dash for each, or a line through all.
+     *
+     * @param {(at: number) => [number, number]} point
+     * @param {number} half
+     */
+    function pathOf(point, half) {
+      let isDrawn = false
+      return bars
+        .map((bar, at) => {
+          if (typeof bar.before !== 'number') return ((isDrawn = false), '')
+          const [x, y] = point(at).map((one) => one.toFixed(1))
+          if (!isWhole) return `M${(Number(x) - half).toFixed(1)} ${y}h${(2 * half).toFixed(1)}`
+          const step = isDrawn ? 'L' : 'M'
+          isDrawn = true
+          return `${step}${x} ${y}`
+        })
+        .join('')
+    }
+  }
+
+  return { element, update, toggle }
 }
 
-/** @param {number | null | undefined} value */
-const written = (value) => (value === undefined ? '' : value === null ? 'not known' : number(value))
+/** @param {Bar} bar @param {Data} data */
+function linesOf({ value, before, beforeTitle, open, note }, data) {
+  /** @type {(string | readonly [string, string])[]} */
+  const lines = []
+  if (value === null) lines.push(`${data.name}: not known`)
+  else if (value === undefined) lines.push('Still to come')
+  else lines.push([data.name, data.text(value)])
+  if (typeof before === 'number') lines.push([beforeTitle ?? 'Before', data.text(before)])
+  const isCompared = before && value && !open && !data.isWhole && !data.isShare
+  if (isCompared) lines.push(['Change', signed(value / before - 1)])
+  if (open) lines.push(`So far, until ${data.until}`)
+  if (note) lines.push(`Note: ${note}`)
+  return lines
+}
+
+/** @param {number} x @param {number} y @param {string} content @param {string} [anchor] */
+function text(x, y, content, anchor = 'middle') {
+  return svg('text', { x, y, 'text-anchor': anchor, direction: 'ltr' }, content)
+}
 
 /**
- * The axis: each bar has its label below it, or each of several bars that of the first one.
+ * A bar with round corners.
  *
- * @param {readonly Bar[]} bars
+ * @param {number} x
+ * @param {number} y of its top
+ * @param {number} w
+ * @param {number} b of its bottom
  */
-function labelled(bars) {
-  const step = Math.max(1, Math.ceil(bars.length / LABELS))
-  return bars.flatMap(({ short }, at) => {
-    if (at % step !== 0) return []
-    const width = Math.min(step, bars.length - at)
-    const text = width < step / 2 ? '' : short
-    const label = html('span', { class: step > 1 ? 'first' : undefined }, text)
-    label.style.flexGrow = String(width)
-    return [label]
-  })
+function shape(x, y, w, b) {
+  const r = Math.min(3, w / 3, b - y)
+  const side = b - y - r
+  return `M${x} ${b}v${-side}q0 ${-r} ${r} ${-r}h${w - 2 * r}q${r} 0 ${r} ${r}v${side}z`
 }
 
-/**
- * The next round number of which half is round, too: 1, 2, 4, 6, 8, 10, 20, 30, … 100, 150, 200, …
- *
- * @param {number} value
- */
-export function roundMaximum(value) {
-  if (value <= 1) return 1
-  const power = 10 ** Math.floor(Math.log10(value))
-  const steps = STEPS[Math.min(2, Math.round(Math.log10(power)))] ?? []
-  return (steps.find((step) => step * power >= value) ?? 10) * power
+/** @param {number} x @param {number} y @param {number} w */
+function zigzag(x, y, w) {
+  const part = w / 4
+  return `M${x - 2} ${y}l${part + 1} -5 ${part} 5 ${part} -5 ${part + 1} 5`
 }
-
-/** @param {number | null | undefined} value */
-const orZero = (value) => value ?? 0
-
-/**
- * @param {number} value
- * @param {number} least
- * @param {number} most
- */
-const clamp = (value, least, most) => Math.min(most, Math.max(least, value))

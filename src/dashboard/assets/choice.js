@@ -1,22 +1,31 @@
-/** What the page shows, kept in its address: a range, and perhaps one value and its history. */
+/**
+ * What the page shows, kept in its address: a range, what it is compared with, what the chart
+ * shows, and perhaps one value, or the operation.
+ */
 import { byId, html } from './dom.js'
 
 /** @typedef {Readonly<Record<string, string>>} Parameters */
+/** @typedef {Readonly<Record<string, string | undefined>>} Changes */
 
-const RANGE = ['range', 'from', 'to']
-const ITEM = ['dimension', 'hits', 'value']
-/** @type {readonly [string, string][]} */
-const RANGES = [
+/** @type {readonly (readonly [string, string])[]} */
+export const RANGES = [
   ['today', 'Today'],
   ['yesterday', 'Yesterday'],
   ['7d', '7 days'],
   ['30d', '30 days'],
   ['12m', '12 months'],
+  ['month', 'Month'],
+  ['all', 'All'],
 ]
-const DEFAULT = '7d'
-const DAY_MS = 86_400_000
+export const DEFAULT = '7d'
 /** Days of the longest range that the server takes. */
 const MOST_DAYS = 3_660
+const DAY_MS = 86_400_000
+const NO_RANGE = { range: undefined, step: undefined, from: undefined, to: undefined }
+export const NO_ITEM = { dimension: undefined, hits: undefined, value: undefined }
+
+/** Whether the page has totals only, and no values. */
+const isPublic = byId('main').dataset['sees'] === 'totals'
 
 /** @param {readonly string[]} names */
 function parameters(names) {
@@ -29,139 +38,132 @@ function parameters(names) {
 /**
  * The range, as the server is asked for it. Without what the server would refuse, as in an address
  * that was written by hand: then it is the default.
+ *
+ * @returns {Parameters}
  */
 export function range() {
-  const { range: name = '', from = '', to = '' } = parameters(RANGE)
+  const { range: name = DEFAULT, step, from = '', to = '' } = parameters(Object.keys(NO_RANGE))
   if (areDays(from, to)) return { from, to }
-  return RANGES.some(([known]) => known === name) ? { range: name } : {}
+  if (from || to || !RANGES.some(([known]) => known === name)) return {}
+  const isStep = name !== 'all' && /^-[1-9]\d{0,2}$/.test(step ?? '')
+  return { ...(name !== DEFAULT && { range: name }), ...(isStep && { step: step ?? '' }) }
 }
 
 /** Whether the address asks for a range, and for none that there is. */
-function isWrong() {
-  return Object.keys(parameters(RANGE)).length > 0 && Object.keys(range()).length === 0
+export function isWrong() {
+  const asked = parameters(['range', 'from', 'to'])
+  const isDefault = asked['range'] === DEFAULT && !asked['from'] && !asked['to']
+  return !isDefault && Object.keys(asked).length > 0 && Object.keys(range()).length === 0
 }
 
 /** Whether there is a range of these days. @param {string} from @param {string} to */
-function areDays(from, to) {
+export function areDays(from, to) {
   const [first, last] = [startOf(from), startOf(to)]
   return last >= first && last - first < MOST_DAYS * DAY_MS
 }
 
 /** `NaN` for what is no day, such as 30 February. @param {string} day */
-function startOf(day) {
+export function startOf(day) {
   const time = Date.parse(`${day}T00:00Z`)
   return time >= 0 && new Date(time).toISOString().startsWith(`${day}T`) ? time : NaN
 }
 
-/** The value whose history is shown; without `value`: none. */
-export const item = () => parameters(ITEM)
+/** What the figures are compared with: `before`, `year`, `none`, and for a value also `whole`. */
+export function against() {
+  const { against = 'before' } = parameters(['against'])
+  const known = ['before', 'year', 'none', ...(item()['value'] ? ['whole'] : [])]
+  return known.includes(against) ? against : 'before'
+}
 
-/** The address of the page with this value, in the same range. @param {Parameters} of */
-export const itemAddress = (of) => address({ ...range(), ...of })
+/** Parameters of a request for figures. @returns {Parameters} */
+export function asked() {
+  const of = against()
+  const isAsked = of === 'year' || of === 'none'
+  return { ...range(), ...(isAsked && { against: of }) }
+}
+
+/** What the chart shows: `now`, `views`, `visitors` or `seen`. */
+export function metric() {
+  const { show = 'views' } = parameters(['show'])
+  return item()['value'] === undefined && ['now', 'visitors', 'seen'].includes(show)
+    ? show
+    : 'views'
+}
+
+/** The value whose history is shown; without `value`: none. @returns {Parameters} */
+export const item = () => (isPublic ? {} : parameters(Object.keys(NO_ITEM)))
+
+export const isOperation = () => parameters(['view'])['view'] === 'operation'
 
 /** @param {Parameters} of */
 export const query = (of) => new URLSearchParams(of).toString()
 
-/** @param {Parameters} of */
-function address(of) {
-  return `${location.pathname}${Object.keys(of).length > 0 ? `?${query(of)}` : ''}`
+/** The address of the page with changes to what it shows. @param {Changes} changes */
+export function address(changes) {
+  const here = parameters(['show', 'against', 'view'])
+  /** @type {Record<string, string | undefined>} */
+  const all = { ...here, ...range(), ...item(), ...changes }
+  if (!all['value'] && all['against'] === 'whole') delete all['against']
+  const text = query(
+    Object.fromEntries(
+      Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+    ),
+  )
+  return `${location.pathname}${text ? `?${text}` : ''}`
 }
 
 /** @type {(() => void)[]} */
 const listeners = []
 
-/**
- * Calls `changed` after each change, also by the browser's back button.
- *
- * @param {() => void} changed
- */
+/** Calls it after each change, also by the browser's back button. @param {() => void} changed */
 export const onChange = (changed) => void listeners.push(changed)
 
 function tell() {
-  showRange()
   for (const changed of listeners) changed()
 }
 
-/** Goes to an address of the page, as a link to it would. @param {string} to */
-export function go(to) {
-  history.pushState(null, '', to)
+/**
+ * Shows something else: an entry of the history, unless it is another look at the same.
+ *
+ * @param {Changes} changes
+ * @param {boolean} [isSame]
+ */
+export function go(changes, isSame = false) {
+  const to = address(changes)
+  if (to === `${location.pathname}${location.search}`) return
+  if (isSame) history.replaceState(null, '', to)
+  else history.pushState(null, '', to)
   tell()
 }
 
-/** Shows the history of no value. */
-export const closeItem = () => go(address(range()))
+/** @param {Parameters} to @param {boolean} [isSame] */
+export const goRange = (to, isSame = false) => go({ ...NO_RANGE, ...to }, isSame)
 
 /**
- * A link to the history of a value, which does not load the page anew.
+ * A link to another view of the page, which does not load it anew.
+ *
+ * @param {import('./dom.js').Attributes} attributes
+ * @param {() => Changes} changes
+ * @param {import('./dom.js').Child[]} text
+ */
+export function link(attributes, changes, ...text) {
+  const made = html('a', { href: address(changes()), ...attributes }, ...text)
+  made.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    // What else the page shows may be another by now.
+    go(changes())
+  })
+  return made
+}
+
+/**
+ * A link to the history of a value.
  *
  * @param {Parameters} of
  * @param {import('./dom.js').Child[]} text
  */
-export function itemLink(of, ...text) {
-  const link = html('a', { href: itemAddress(of) }, ...text)
-  link.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
-    event.preventDefault()
-    // The range may be another one by now.
-    go(itemAddress(of))
-  })
-  return link
-}
+export const itemLink = (of, ...text) =>
+  link({ 'data-key': query(of) }, () => ({ ...NO_ITEM, show: undefined, ...of }), ...text)
 
-/** @type {Map<string, HTMLInputElement>} */
-const radios = new Map()
-const [first, last] = [html('input', { type: 'date' }), html('input', { type: 'date' })]
-const days = html(
-  'span',
-  { class: 'days', hidden: true },
-  html('label', {}, 'From ', first),
-  ' ',
-  html('label', {}, 'to ', last),
-)
-
-const wrong = html('p', { class: 'sub', role: 'status', hidden: true })
-
-/** @param {string} text says what is wrong with a range; empty: nothing */
-function sayWrong(text) {
-  wrong.hidden = text === ''
-  wrong.textContent = text
-}
-
-function showRange() {
-  sayWrong(isWrong() ? 'The address asks for a range that there is not: these are 7 days.' : '')
-  const { range: name = DEFAULT, from = '', to = '' } = range()
-  const chosen = from ? 'custom' : name
-  for (const [value, radio] of radios) radio.checked = value === chosen
-  if (chosen !== 'custom') days.hidden = true
-  else {
-    days.hidden = false
-    first.value = from
-    last.value = to
-  }
-}
-
-/** A year that is typed is one of the first century at first. */
-function customRange() {
-  if (areDays(first.value, last.value)) {
-    go(address({ from: first.value, to: last.value, ...item() }))
-  } else if (startOf(last.value) < startOf(first.value)) {
-    sayWrong('The first day is after the last one: the range is as before.')
-  }
-}
-
-/** Fills the field for the range. */
-export function begin() {
-  for (const [value, name] of [...RANGES, ['custom', 'Other days']]) {
-    const radio = html('input', { type: 'radio', name: 'range', value })
-    radios.set(value ?? '', radio)
-    byId('range').append(html('label', {}, radio, ` ${name}`))
-    radio.addEventListener('change', () => {
-      if (value === 'custom') days.hidden = false
-      else go(address({ range: value ?? '', ...item() }))
-    })
-  }
-  byId('range').append(days, wrong)
-  for (const day of [first, last]) day.addEventListener('change', customRange)
-  window.addEventListener('popstate', tell)
-  showRange()
-}
+window.addEventListener('popstate', tell)

@@ -1,140 +1,221 @@
-/** Puts the panels together, and asks for their figures. */
-import { begin, item, onChange, query, range } from './choice.js'
-import { byId } from './dom.js'
-import { historyPanel, itemPanel } from './history.js'
-import { hitsPanel } from './hits.js'
-import { listsPanel } from './lists.js'
-import { nowPanel } from './now.js'
+/** Puts the parts together, and asks for their figures. */
+import { showAlarm } from './alarm.js'
+import { asked, go, isOperation, item, metric, NO_ITEM, onChange, query } from './choice.js'
+import { byId, keyed } from './dom.js'
+import { figuresView } from './figures.js'
+import { setZone, zoneName } from './format.js'
+import { beginHeader, showAge, showHeader, showSteps } from './header.js'
+import { closeMenu } from './menu.js'
 import { AnswerError, json, poll } from './poll.js'
-import { sentence } from './sentence.js'
+import { hideTip } from './tip.js'
 
 const NOW_MS = 5_000
 const FIGURES_MS = 60_000
 
+/** @typedef {Awaited<ReturnType<typeof loadOperationView>>} OperationView */
+
+const main = byId('main')
 /** Only those have it who may see it. */
-const operation = /** @type {HTMLDetailsElement | null} */ (document.getElementById('operation'))
-const [past, one, lists, items] = [historyPanel(), itemPanel(), listsPanel(), hitsPanel()]
-/** Panels that the same answer fills, so that their figures are of one moment. */
-const panels = [nowPanel(), past.now, ...(operation ? [sentence(operation)] : [])]
+const operationLink = document.getElementById('operation')
+const figures = figuresView()
+/** @type {OperationView | undefined} */
+let operation
+/** @type {any} */
+let lastNow
 
-/** @type {import('./now.js').Answer} */
-const NOTHING = { time: '', trouble: null, overview: null, live: null, ledger: null }
+beginHeader()
+main.append(figures.element)
+main.classList.add('first')
+main.setAttribute('aria-busy', 'true')
 
-begin()
-one.begin()
-const now = poll(NOW_MS, loadNow, (error) => {
-  for (const show of panels) show(NOTHING)
-  say(failure(error))
-})
-const figures = poll(FIGURES_MS, async () => {
-  await ofChoice(
-    () => `figures.json?${query(range())}`,
-    { missing: () => [past, lists].forEach((panel) => panel.missing()) },
-    (answer) => {
-      past.show(answer)
-      lists.show(answer)
-    },
+poll(NOW_MS, loadNow, (error) => {
+  const isSignedOut = error instanceof AnswerError && error.isSignedOut
+  tell(
+    isSignedOut
+      ? 'You are signed out: sign in and load this page again.'
+      : 'The site does not answer: see whether it runs. This page goes on asking.',
   )
-  return areNew('#history', '#tops')
 })
-const ofItem = poll(FIGURES_MS, async () => {
-  if (item()['value'] === undefined || byId('main').dataset['sees'] === 'totals') return
-  await ofChoice(() => `item.json?${query({ ...range(), ...item() })}`, one, one.show)
-  return areNew('#item')
+const all = poll(FIGURES_MS, () =>
+  ofChoice(
+    () => (isOperation() ? '' : `figures.json?${query(asked())}`),
+    (answer) => {
+      setZone(answer.span.zone)
+      figures.show(answer)
+      showSteps(answer.span)
+      main.classList.remove('first')
+    },
+  ),
+)
+const ofItem = poll(FIGURES_MS, () =>
+  ofChoice(
+    () => {
+      return item()['value'] !== undefined && !isOperation()
+        ? `item.json?${query({ ...asked(), ...item() })}`
+        : ''
+    },
+    (answer) => figures.showItem(answer),
+  ),
+)
+const today = poll(FIGURES_MS, () =>
+  ofChoice(
+    () => (metric() === 'now' && !isOperation() ? 'shown.json?range=today' : ''),
+    ({ span, figures: periods, asOf, stale }) =>
+      figures.showToday({
+        span,
+        sums: { asOf, stale, figures: periods },
+        before: periods.map((/** @type {any} */ one) => one.before),
+        firstDay: null,
+      }),
+  ),
+)
+const ofOperation = poll(NOW_MS, async () => {
+  if (!isOperation()) return true
+  operation ??= await loadOperationView()
+  if (lastNow) operation.showNow(lastNow)
+  if (!isOperation()) return true
+  if (!main.contains(operation.element)) {
+    main.replaceChildren(operation.element)
+    operation.heading.focus()
+  }
+  await operation.load()
+  main.removeAttribute('aria-busy')
+  return true
 })
-const hits = poll(FIGURES_MS, async () => {
-  await ofChoice(() => `hits.json?${query({ ...range(), ...items.asked() })}`, items, items.show)
-  return areNew('#hits')
-})
-if (operation) {
-  const { again } = poll(NOW_MS, () => loadOperation(operation))
-  operation.addEventListener('toggle', again)
+
+/** What the page showed before: a change asks only for what is another. */
+let before = {
+  range: query(asked()),
+  item: query(item()),
+  metric: metric(),
+  isOperation: isOperation(),
 }
-let shownRange = JSON.stringify(range())
+showView()
 onChange(() => {
-  one.begin()
-  ofItem.again()
-  if (JSON.stringify(range()) !== shownRange) {
-    figures.again()
-    hits.again()
+  const here = {
+    range: query(asked()),
+    item: query(item()),
+    metric: metric(),
+    isOperation: isOperation(),
   }
-  shownRange = JSON.stringify(range())
+  const last = before
+  before = here
+  hideTip()
+  showHeader()
+  showView()
+  figures.changed()
+  if (here.isOperation) return ofOperation.again()
+  if (last.isOperation) figures.heading.focus()
+  const isOther = here.range !== last.range || last.isOperation
+  if (isOther) all.again()
+  if (here.item !== last.item || isOther) ofItem.again()
+  if (here.metric !== last.metric || last.isOperation) today.again()
+  const isItem = here.item !== last.item && here.item !== ''
+  if (isOther || isItem) main.setAttribute('aria-busy', 'true')
+  if (here.item !== last.item) focusItem(here.item, last.item)
 })
 
-/** @type {(() => Promise<void>) | undefined} */
-let showOperation
+/**
+ * The focus goes to the value that is opened, and back to its row.
+ *
+ * @param {string} to
+ * @param {string} from
+ */
+function focusItem(to, from) {
+  if (to) {
+    scrollTo(0, 0)
+    figures.heading.focus({ preventScroll: true })
+  } else keyed(figures.lists, from)?.focus()
+}
 
-/** Loads its scripts with its figures, when somebody opens it. @param {HTMLDetailsElement} of */
-async function loadOperation({ open }) {
-  if (!open) return
-  if (!showOperation) {
-    const { ledgerPanel, operationPanel } = await import('./operation.js')
-    panels.push(ledgerPanel())
-    showOperation = operationPanel()
-    now.again()
+async function loadOperationView() {
+  const { operationView, styles } = await import('./operation.js')
+  await styles()
+  return operationView(zoneName())
+}
+
+/** Shows the figures, or the operation as soon as its scripts are there. */
+function showView() {
+  const isOther = isOperation()
+  if (operationLink) {
+    operationLink.textContent = isOther ? 'Figures' : 'Operation'
+    operationLink.dataset['view'] = isOther ? 'operation' : 'figures'
+    operationLink.classList.remove('wrong')
+    operationLink.setAttribute('href', isOther ? '?' : '?view=operation')
   }
-  await showOperation()
+  byId('skip').hidden = isOther
+  if (!isOther && !main.contains(figures.element)) main.replaceChildren(figures.element)
+  if (lastNow) showNow(lastNow)
 }
 
 async function loadNow() {
   const answer = await json('now.json')
   const isNamed = answer.name !== 'activity'
-  byId('name').textContent = isNamed ? answer.name : ''
-  document.title = isNamed ? `${answer.name} – Activity` : 'Activity'
-  byId('main').dataset['sees'] = answer.sees
-  for (const show of panels) show(answer)
-  say(answer.trouble)
-  return areNew('#now')
+  byId('name').textContent = isNamed ? answer.name : 'Activity'
+  const title = isOperation() ? 'Operation' : (figures.heading.textContent ?? '')
+  document.title = `${title || 'Activity'} – ${isNamed ? answer.name : 'Activity'}`
+  main.dataset['sees'] = answer.sees
+  lastNow = answer
+  showNow(answer)
+  return answer.overview?.stale === false
 }
 
-/** Whether all answers had figures, and none is marked as old. @param {readonly string[]} within */
-function areNew(...within) {
-  return within.every((part) => !document.querySelector(`${part} :is(.old, .missing)`))
+/** @param {any} answer */
+function showNow(answer) {
+  figures.showNow(answer)
+  operation?.showNow(answer)
+  const { time, overview, trouble, ledger } = answer
+  if (overview) main.dataset['asOf'] = overview.asOf
+  const age = overview ? (Date.parse(time) - Date.parse(overview.asOf)) / 1_000 : undefined
+  tell(trouble, answer.sees === 'allowed' ? ledger : undefined, Math.max(0, age ?? NaN))
+}
+
+/**
+ * @param {string | null} trouble
+ * @param {Readonly<Record<string, number>> | null} [ledger]
+ * @param {number} [age]
+ */
+function tell(trouble, ledger, age) {
+  showAge(trouble, Number.isNaN(age) ? undefined : age)
+  showAlarm(trouble, ledger)
 }
 
 /**
  * Shows an answer, unless another one is asked for by then.
  *
- * @param {() => string} url of what is asked for at the moment
- * @param {{ missing: () => void }} panel
+ * @param {() => string} url of what is asked for at the moment; empty: nothing
  * @param {(answer: any) => void} show
  */
-async function ofChoice(url, panel, show) {
-  const asked = url()
-  try {
-    const answer = await json(asked)
-    if (url() === asked) show(answer)
-  } catch (error) {
-    if (url() === asked) panel.missing()
-    throw error
-  } finally {
-    say()
-  }
+async function ofChoice(url, show) {
+  const to = url()
+  if (to === '') return true
+  const answer = await json(to)
+  if (url() !== to) return true
+  show(answer)
+  main.removeAttribute('aria-busy')
+  return areNew(answer)
 }
 
-/** @param {unknown} error */
-function failure(error) {
-  if (error instanceof AnswerError && error.isSignedOut) {
-    return 'You are signed out: sign in and load this page again.'
-  }
-  return 'The site does not answer: see whether it runs. This page goes on asking.'
+/** Whether all figures of an answer are there, and none is old. @param {any} answer */
+function areNew({ sums, lists = [] }) {
+  const dated = [sums, ...lists.map((/** @type {any} */ one) => one.top)]
+  return dated.every((one) => one === undefined || one?.stale === false)
 }
 
-/** Trouble that the last answer of now has said; `undefined`: none has come. */
-let said = /** @type {string | null | undefined} */ (undefined)
-
-/**
- * Changes the line at the top, which screen readers announce, only if there is something new. It is
- * of all that is shown.
- *
- * @param {string | null | undefined} trouble
- */
-function say(trouble = said) {
-  said = trouble
-  if (trouble === undefined) return
-  const line = byId('status')
-  const isOld = document.querySelector('.old:not([hidden] *, details:not([open]) *)') !== null
-  const text = trouble ?? (isOld ? 'Some figures are old. Newer ones are being read.' : 'Live')
-  line.className = text === 'Live' ? 'good' : 'bad'
-  if (line.textContent !== text) line.textContent = text
+if (operationLink) {
+  operationLink.addEventListener('click', (event) => {
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
+    event.preventDefault()
+    go({ view: isOperation() ? undefined : 'operation' })
+  })
 }
+byId('skip').addEventListener('click', (event) => {
+  event.preventDefault()
+  figures.lists.focus()
+})
+document.addEventListener('keydown', ({ key, target }) => {
+  if (key !== 'Escape') return
+  const isField = target instanceof HTMLInputElement && target.type === 'search'
+  hideTip()
+  if (!closeMenu() && !isField && item()['value'] !== undefined) go(NO_ITEM)
+})

@@ -98,32 +98,43 @@ export function table(caption, columns, rows) {
   )
 }
 
+/** What elements show. @type {WeakMap<Element, string>} */
+const shown = new WeakMap()
+
 /**
- * A table behind a switch, made only while it is open. What is read or selected there stays, as
- * long as it is the same.
+ * Replaces the children of an element if what they show has changed. The focus stays on the child
+ * with the same `data-key`.
  *
- * @param {string} name tells the switch from others
- * @param {() => HTMLElement} make
- * @returns {{ element: HTMLDetailsElement, update: () => void }}
+ * @param {Element} parent
+ * @param {unknown} key
+ * @param {() => readonly Child[]} make
  */
-export function foldedTable(name, make) {
-  const holder = html('div', { class: 'scrolls', tabindex: 0, role: 'region', 'aria-label': name })
-  const element = html(
-    'details',
-    {},
-    html('summary', {}, html('span', {}, `Table: ${name}`)),
-    holder,
-  )
-  const update = () => {
-    if (!element.open) return
-    const made = make()
-    const [old = [], cells = []] = [holder, made].map((one) => [...one.querySelectorAll('th, td')])
-    if (old.length !== cells.length) return holder.replaceChildren(made)
-    cells.forEach(({ textContent }, at) => {
-      const cell = old[at]
-      if (cell && cell.textContent !== textContent) cell.textContent = textContent
-    })
-  }
-  element.addEventListener('toggle', update)
-  return { element, update }
+export function renew(parent, key, make) {
+  const text = JSON.stringify(key)
+  if (shown.get(parent) === text) return
+  shown.set(parent, text)
+  const at = document.activeElement
+  const focused = at instanceof HTMLElement && parent.contains(at) ? at.dataset['key'] : undefined
+  parent.replaceChildren(...make())
+  if (focused !== undefined) keyed(parent, focused)?.focus()
 }
+
+/**
+ * @param {Element} within
+ * @param {string} key
+ */
+export function keyed(within, key) {
+  /** @type {HTMLElement[]} */
+  const all = [...within.querySelectorAll('[data-key]')].flatMap((one) =>
+    one instanceof HTMLElement ? [one] : [],
+  )
+  return all.find(({ dataset }) => dataset['key'] === key)
+}
+
+/** A placeholder as wide as a text that is not there yet. @param {string} text */
+export function bone(text) {
+  return html('span', { class: 'bone', 'aria-hidden': 'true' }, text)
+}
+
+/** A text for screen readers alone. @param {string} text */
+export const hiddenText = (text) => html('span', { class: 'hidden' }, text)

@@ -19,13 +19,27 @@ const shortNumbers = numbersWith({ notation: 'compact' })
 const tenths = numbersWith({ maximumFractionDigits: 1 })
 const percents = numbersWith({ style: 'percent' })
 const changes = numbersWith({ style: 'percent', signDisplay: 'exceptZero' })
-const ranges = timesWith({ day: 'numeric', month: 'long', year: 'numeric', timeZone: 'UTC' })
-const times = timesWith({ timeStyle: 'medium' })
-const dates = timesWith({ dateStyle: 'medium', timeStyle: 'medium' })
-const minutes = timesWith({ hour: '2-digit', minute: '2-digit' })
-const hours = timesWith({ weekday: 'short', hour: '2-digit', minute: '2-digit' })
-const utcDays = timesWith({ weekday: 'short', day: 'numeric', month: 'short', timeZone: 'UTC' })
-const shortUtcDays = timesWith({ day: 'numeric', month: 'numeric', timeZone: 'UTC' })
+
+/** The time zone of the site. */
+let zone = 'UTC'
+/** @type {Map<string, Intl.DateTimeFormat>} */
+let formats = new Map()
+
+/** @param {string} name */
+export function setZone(name) {
+  if (name !== zone) formats = new Map()
+  zone = name
+}
+
+export const zoneName = () => zone
+
+/** A format of times in the zone of the site. @param {Intl.DateTimeFormatOptions} options */
+function inZone(options) {
+  const key = JSON.stringify(options)
+  const made = formats.get(key) ?? timesWith({ timeZone: zone, ...options })
+  formats.set(key, made)
+  return made
+}
 
 /** From right to left, within a sentence from left to right. @param {string} text */
 const apart = (text) =>
@@ -37,42 +51,46 @@ export const number = (value) => numbers.format(value)
 export const shortNumber = (value) => apart(shortNumbers.format(value))
 /** @param {number} share */
 export const percent = (share) => percents.format(share)
+/** Of a list: what is less than half a percent is not 0. @param {number} share */
+export const shareText = (share) =>
+  share > 0 && share < 0.005 ? `<${percents.format(0.01)}` : percents.format(share)
 
-/**
- * `+12 %`; `new` where there was nothing, and nothing where that is not known.
- *
- * @param {number} now
- * @param {number} [then]
- */
-export function change(now, then) {
-  if (then === undefined) return ''
-  return then === 0 ? 'new' : changes.format(now / then - 1)
+/** Whether a change is one: `up`, `down`, or `flat` within 2 %. @param {number} by */
+export const direction = (by) => (Math.abs(by) < 0.02 ? 'flat' : by > 0 ? 'up' : 'down')
+/** `+12 %`. @param {number} by */
+export const signed = (by) => changes.format(by)
+
+/** @type {Readonly<Record<string, Intl.DateTimeFormatOptions>>} */
+const FORMATS = {
+  time: { hour: '2-digit', minute: '2-digit' },
+  timeOfZone: { hour: '2-digit', minute: '2-digit', timeZoneName: 'short' },
+  seconds: { timeStyle: 'medium' },
+  weekday: { weekday: 'short', day: 'numeric' },
+  day: { day: 'numeric', month: 'short' },
+  dayOfYear: { day: 'numeric', month: 'short', year: 'numeric' },
+  shortDay: { weekday: 'short', day: 'numeric', month: 'short' },
+  longDay: { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
+  days: { day: 'numeric', month: 'long', year: 'numeric' },
+  month: { month: 'short' },
+  monthOfYear: { month: 'short', year: 'numeric' },
+  longMonth: { month: 'long', year: 'numeric' },
 }
 
-/** A day as times in UTC are, of whatever zone it is. @param {string} start it, or a time of it */
-export const dayOf = (start) => Date.parse(start.slice(0, '2026-05-17'.length))
-/** @param {string} day */
-export const dayAfter = (day) => new Date(dayOf(day) + 86_400_000).toISOString().slice(0, 10)
-/** Two days, such as `2026-05-17`, and those between. @param {string} first @param {string} last */
-export const dayRange = (first, last) => apart(ranges.formatRange(dayOf(first), dayOf(last)))
+/** @param {keyof typeof FORMATS} format @param {number} time */
+export const at = (format, time) => apart(inZone(FORMATS[format] ?? {}).format(time))
 
-/** With seconds. @param {number | Date} time */
-export const timeOfDay = (time) => apart(times.format(time))
-/** With seconds, and the date unless it is today's. @param {number} time */
-export const moment = (time) => apart((isToday(time) ? times : dates).format(time))
-/** @param {number} time */
-const isToday = (time) => new Date(time).toDateString() === new Date().toDateString()
-/** @param {number | Date} time */
-export const minuteOfDay = (time) => apart(minutes.format(time))
-/** With the day of the week. @param {number | Date} time */
-export const hourOfWeek = (time) => apart(hours.format(time))
-/** @param {number | Date} time */
-export const utcDay = (time) => apart(utcDays.format(time))
-/** @param {number | Date} time */
-export const shortUtcDay = (time) => apart(shortUtcDays.format(time))
+/**
+ * A range up to, without, `to`.
+ *
+ * @param {keyof typeof FORMATS} format
+ * @param {number} from
+ * @param {number} to
+ */
+export const between = (format, from, to) =>
+  apart(inZone(FORMATS[format] ?? {}).formatRange(from, Math.max(from, to - 1)))
 
-/** The name of the viewer's time zone. */
-export const timeZone = new Intl.DateTimeFormat(locale).resolvedOptions().timeZone
+/** The year of a time in the zone of the site. @param {number} time */
+export const yearOf = (time) => inZone({ year: 'numeric' }).format(time)
 
 /**
  * `1 page view`, `2 page views`.
@@ -89,6 +107,14 @@ export function size(bytes) {
   if (bytes < 1_000) return counted(bytes, 'byte')
   if (bytes < 1_000_000) return `${tenths.format(bytes / 1_000)} kB`
   return `${tenths.format(bytes / 1_000_000)} MB`
+}
+
+/** `4 s`, `6 min`, `2 h`, `3 d`. @param {number} seconds */
+export function short(seconds) {
+  if (seconds < 100) return `${number(Math.round(seconds))} s`
+  if (seconds < 6_000) return `${number(Math.round(seconds / 60))} min`
+  if (seconds < 172_800) return `${number(Math.round(seconds / 3_600))} h`
+  return `${number(Math.round(seconds / 86_400))} d`
 }
 
 /** A time span in its largest fitting unit: `10 minutes`, `90 seconds`. @param {number} seconds */

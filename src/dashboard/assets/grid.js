@@ -3,8 +3,7 @@
  * It is a table, so that it can be read as one.
  */
 import { html } from './dom.js'
-import { counted, size, timeOfDay } from './format.js'
-import { Panel } from './panel.js'
+import { at, counted, size } from './format.js'
 
 /** More columns are shown in groups: a cell of the picture is then several of the grid. */
 const MAX_COLUMNS = 60
@@ -22,45 +21,38 @@ const SHADES = [1, 2, 5, 10, 20]
  */
 
 export function gridPanel() {
-  const panel = new Panel('grid')
   const columnWidths = html('colgroup')
   const head = html('thead', { class: 'hidden' })
   const body = html('tbody')
   const line = html('tr', { class: 'watermark' })
   const heat = html(
     'table',
-    { class: 'heat' },
+    { class: 'cells' },
     html('caption', { class: 'hidden' }, 'Frames in the cells of the grid, newest layer first'),
     columnWidths,
     head,
     body,
   )
-  const frame = html('div', { class: 'frame' }, heat)
-  const sum = html('p', { class: 'sub' })
+  const element = html('section', { class: 'card', id: 'grid', 'aria-label': 'Grid' })
+  const sum = html('p', { class: 'quiet small' })
   /** @type {Map<string, HTMLTableRowElement>} */
   const rows = new Map()
   let width = -1
 
-  const legend = html(
-    'p',
-    { class: 'sub heat key' },
-    'Frames in a cell: ',
-    ...SHADES.flatMap((least, at) => [
-      html('i', { class: `shade-${at + 1}` }),
-      ` ${least}${at === SHADES.length - 1 ? ' and more' : ''} `,
-    ]),
-  )
   const explained = html(
     'p',
-    { class: 'sub' },
-    'A frame is a packet of page views. Processes append frames to a random cell of the newest ' +
-      'layer, a row of cells for some seconds. The collector takes the oldest layers to the ' +
-      'database and empties them; the watermark is how far it has come.',
+    { class: 'quiet small' },
+    'A cell holds the frames of some seconds, darker with more of them. The collector empties ' +
+      'the oldest row, and the watermark follows.',
   )
 
-  /** @param {{ time: string, live: Live | null }} answer */
-  return function update({ time, live }) {
-    if (!live) return panel.missing()
+  element.append(html('h2', {}, 'Grid'), heat, sum, explained)
+  return { element, update }
+
+  /** @param {Live | null} live */
+  function update(live) {
+    element.classList.toggle('missing', live === null)
+    if (!live) return
     const layers = live.layers.map((layer) => ({ ...layer, cells: grouped(layer.cells) }))
     const columns = Math.max(0, ...layers.map(({ cells }) => cells.length))
     if (columns !== width) clear(columns)
@@ -70,7 +62,6 @@ export function gridPanel() {
       `${counted(add(cells, 'frames'), 'frame')}, ${size(add(cells, 'bytes'))} in ` +
       `${counted(live.layers.length, 'layer')} of ${counted(live.layerSeconds, 'second')}.` +
       (live.sampled ? ' Only some columns were read.' : '')
-    panel.show([sum, frame, legend, explained], { asOf: time })
   }
 
   /** @param {number} columns */
@@ -114,7 +105,7 @@ export function gridPanel() {
       html(
         'th',
         { scope: 'row', colspan: width + 1 },
-        html('span', {}, `Watermark ${timeOfDay(watermark)}`),
+        html('span', {}, `Watermark ${at('seconds', watermark)}`),
       ),
     )
     const waiting = newestFirst.filter((layer) => !drained.includes(layer))
@@ -130,7 +121,7 @@ export function gridPanel() {
     const row = html(
       'tr',
       {},
-      html('th', { scope: 'row' }, timeOfDay(Date.parse(start))),
+      html('th', { scope: 'row' }, at('seconds', Date.parse(start))),
       ...Array.from({ length: width }, () => html('td')),
     )
     rows.set(start, row)
@@ -156,7 +147,7 @@ export function gridPanel() {
 function shade(td, { frames, bytes }) {
   if (!td) return
   const text = frames === 0 ? '' : `${counted(frames, 'frame')}, ${size(bytes)}`
-  td.className = `shade-${SHADES.filter((least) => least <= frames).length}`
+  td.className = `s${SHADES.filter((least) => least <= frames).length}`
   if (td.title === text) return
   td.title = text
   td.replaceChildren(html('span', { class: 'hidden' }, text))

@@ -11,16 +11,16 @@ const INTERNAL = '(internal)'
 /** The page's own words, by dimension, and what they mean. */
 /** @type {Readonly<Record<string, readonly [words: string, meaning: string]>>} */
 const NO_VALUE = {
-  referrer: ['Direct', 'no page led here, or the browser does not say which'],
-  campaign: ['No campaign', 'the address named none'],
-  country: ['Unknown country', 'the proxy named none'],
+  referrer: ['Direct', 'No page led here, or the browser does not say which.'],
+  campaign: ['No campaign', 'The address named none.'],
+  country: ['Unknown country', 'The proxy named none.'],
 }
 /** @type {readonly [string, string]} */
-const NOTHING = ['No value', 'the site gave none']
+const NOTHING = ['No value', 'The site gave none.']
 /** @type {readonly [string, string]} */
-const OTHERS = ['All others', 'values that are not listed one by one']
+const OTHERS = ['All others', 'Values that are not listed one by one.']
 /** @type {readonly [string, string]} */
-const INSIDE = ['Inside the site', 'clicks from one page of the site to another']
+const INSIDE = ['Inside the site', 'Clicks from one page of the site to another.']
 const OWN = new Set(
   [...Object.values(NO_VALUE), NOTHING, OTHERS, INSIDE].map(([words]) => words.toLowerCase()),
 )
@@ -73,6 +73,23 @@ function decoded(path) {
   }
 }
 
+const LONG = 16
+const TAIL = 14
+const RIGHT_TO_LEFT = /[\u0590-\u08ff]/
+
+/**
+ * A text in one line, cut before its last word; one from right to left is cut at its end.
+ *
+ * @param {string} text
+ */
+export function inOneLine(text) {
+  const isCut = text.length > LONG && !RIGHT_TO_LEFT.test(text)
+  const tail = isCut ? (/[-/ .].*$/.exec(text.slice(-TAIL))?.[0] ?? text.slice(-TAIL / 2)) : ''
+  const head = tail ? text.slice(0, -tail.length) : text
+  const parts = tail ? [html('span', { class: 'tail' }, tail)] : []
+  return html('bdi', { class: 'name', dir: 'auto' }, html('span', {}, head), ...parts)
+}
+
 /**
  * The name of a value, in its own direction, or the page's own words for it.
  *
@@ -81,6 +98,16 @@ function decoded(path) {
  */
 export function named(dimension, value) {
   const words = ownWords(dimension, value)
-  if (words) return html('em', {}, words[0])
-  return html('bdi', { title: value }, label(dimension, value))
+  return words ? html('em', {}, words[0]) : inOneLine(label(dimension, value))
+}
+
+/**
+ * What a tooltip says of a value: its name, as the list has it, and as it was sent.
+ *
+ * @param {string} dimension
+ * @param {string} value
+ */
+export function fullName(dimension, value) {
+  const text = label(dimension, value)
+  return text === value || dimension !== 'page' ? text : `${text}\n${visible(value)}`
 }

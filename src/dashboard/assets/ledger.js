@@ -1,7 +1,6 @@
-/** How far the collector is behind, and what became of all rows. */
-import { byId, html } from './dom.js'
-import { about, number } from './format.js'
-import { Panel } from './panel.js'
+/** What became of all rows: one line of a ledger that balances. */
+import { html, renew } from './dom.js'
+import { number } from './format.js'
 
 /** @type {readonly [string, string, string][]} */
 const PARTS = [
@@ -9,98 +8,62 @@ const PARTS = [
   ['outstanding', 'Outstanding', 'on their way'],
   ['quarantined', 'Quarantined', 'refused by the database, and kept'],
   ['dropped', 'Dropped', 'refused by their process'],
-  ['owed', 'Owed', 'missing of processes that have vanished'],
+  ['owed', 'Owed', 'missing, of processes that vanished'],
   ['lost', 'Lost', 'cannot come any more'],
 ]
+const BAD = ['quarantined', 'dropped', 'owed', 'lost']
 
 export function ledgerPanel() {
-  const lag = html('p', { class: 'lag' })
-  const lagPart = html('div')
-  const lagPanel = new Panel(lagPart)
   const rows = html('tbody')
-  const verdict = html('p', { class: 'sub' })
-  const caption = html('caption', { class: 'hidden' }, 'What became of all rows')
-  const books = html('table', { class: 'plain books' }, caption, rows)
-  const retry = html(
-    'p',
-    { hidden: true },
-    'To see why the database refused them, and to try again: ',
-    html('code', {}, 'npx wide-cache quarantine list'),
-    ', ',
-    html('code', {}, 'npx wide-cache quarantine retry all'),
+  const verdict = html('p', { class: 'quiet small' })
+  const caption = html('caption', { class: 'hidden' }, 'What became of all page views')
+  const element = html(
+    'section',
+    { class: 'card', id: 'ledger', 'aria-label': 'What became of all page views' },
+    html('h2', {}, 'What became of all page views'),
+    html('table', { class: 'ledger' }, caption, rows),
+    verdict,
   )
-  let shown = ''
-  const booksPart = html('div')
-  const booksPanel = new Panel(booksPart)
-  byId('ledger').querySelector('.body')?.replaceChildren(lagPart, booksPart)
 
-  /** @param {import('./now.js').Answer} answer */
-  return function update({ time, trouble, overview, ledger }) {
-    if (overview) showLag(time, overview, trouble === null)
-    else lagPanel.missing()
-    if (ledger) showBooks(ledger)
-    else booksPanel.missing()
-  }
-
-  /**
-   * @param {string} time
-   * @param {{ asOf: string, stale: boolean }} overview
-   * @param {boolean} isWell
-   */
-  function showLag(time, overview, isWell) {
-    const behind = Math.max(0, Date.parse(time) - Date.parse(overview.asOf)) / 1000
-    lag.replaceChildren(
-      html('strong', {}, about(behind)),
-      isWell ? ' behind: the collector keeps up' : ' behind',
-    )
-    lagPanel.show([lag], overview)
-  }
-
-  /** @param {Record<string, number> & { asOf: any }} answer */
-  function showBooks({ asOf, ...ledger }) {
-    retry.hidden = !ledger['quarantined']
-    booksPanel.show([books, verdict, retry], { asOf })
-    // What is read or selected there stays, as long as nothing changes.
-    const key = JSON.stringify(ledger)
-    if (key === shown) return
-    shown = key
-    const sum = PARTS.reduce((sum, [key]) => sum + (ledger[key] ?? 0), 0)
-    const issued = ledger['issued'] ?? 0
-    rows.replaceChildren(
-      line('', 'Issued', 'rows that were recorded', issued, 'sum'),
-      ...PARTS.map(([key, name, meaning], at) =>
-        line(
-          at === 0 ? '=' : '+',
-          name,
+  /** @param {Readonly<Record<string, number>> | null} ledger */
+  function update(ledger) {
+    element.classList.toggle('missing', ledger === null)
+    if (!ledger) return
+    const { asOf: _, ...counts } = ledger
+    const issued = counts['issued'] ?? 0
+    renew(rows, counts, () => [
+      line('Issued', 'recorded by a process', issued, false),
+      ...PARTS.map(([key, name, meaning], at) => {
+        const count = counts[key] ?? 0
+        return line(
+          `${at === 0 ? '=' : '+'} ${name}`,
           meaning,
-          ledger[key] ?? 0,
-          ['quarantined', 'dropped', 'owed', 'lost'].includes(key) && ledger[key] ? 'bad' : '',
-        ),
-      ),
-    )
+          count,
+          BAD.includes(key) && count > 0,
+        )
+      }),
+    ])
+    const sum = PARTS.reduce((sum, [key]) => sum + (counts[key] ?? 0), 0)
     const difference = issued - sum
-    verdict.classList.toggle('bad', difference !== 0)
-    verdict.textContent =
+    verdict.classList.toggle('down', difference !== 0)
+    const duplicates = counts['duplicate'] ?? 0
+    const text =
       (difference === 0
-        ? 'The ledger balances. '
-        : `The ledger does not balance: it differs by ${number(difference)}. `) +
-      `${number(ledger['duplicate'] ?? 0)} came twice and were counted once.`
+        ? 'It balances. '
+        : `It does not balance: it differs by ${number(difference)}. `) +
+      `${number(duplicates)} came twice, and were counted once.`
+    if (verdict.textContent !== text) verdict.textContent = text
   }
+
+  return { element, update }
 }
 
-/**
- * @param {string} sign
- * @param {string} name
- * @param {string} meaning
- * @param {number} count
- * @param {string} style
- */
-function line(sign, name, meaning, count, style) {
+/** @param {string} name @param {string} meaning @param {number} count @param {boolean} isBad */
+function line(name, meaning, count, isBad) {
   return html(
     'tr',
-    { class: style || undefined },
-    html('td', { class: 'sign' }, sign),
-    html('th', { scope: 'row' }, name, ' ', html('span', { class: 'sub' }, meaning)),
+    { class: isBad ? 'down' : undefined },
+    html('th', { scope: 'row' }, name, ' ', html('span', { class: 'quiet small' }, meaning)),
     html('td', {}, number(count)),
   )
 }

@@ -1,8 +1,13 @@
-/** The most viewed values: a table with bars behind its rows, which can be searched. */
-import { itemLink } from './choice.js'
-import { html } from './dom.js'
-import { change, number, percent } from './format.js'
-import { label, named, OTHER, ownWords } from './label.js'
+/**
+ * A list of values in a card: ten of them, or with search all. It can be sorted by views or by
+ * change. The rule under a row stands for all views, and its dark part for the share of the row.
+ */
+import { shareSeen, WHY_MORE } from './beside.js'
+import { item, itemLink, query } from './choice.js'
+import { bone, html, renew } from './dom.js'
+import { at, direction, number, percent, shareText, signed } from './format.js'
+import { fullName, label, named, OTHER, ownWords } from './label.js'
+import { menu } from './menu.js'
 
 /**
  * @typedef {object} Entry
@@ -10,112 +15,271 @@ import { label, named, OTHER, ownWords } from './label.js'
  * @property {number} count
  * @property {number} [before] the same in the period before; without: not known
  * @property {number} [over] what that is compared with, if not all of `count`
- * @property {string} [note]
+ * @property {number} [seen]
  */
+/**
+ * @typedef {object} Shown
+ * @property {readonly Entry[]} entries
+ * @property {number | null} total of which the shares are; `null`: not known
+ * @property {boolean} isCompared
+ * @property {string} [lateSince] when the figures end, if they are older than those of the header
+ */
+/** @typedef {{ change: number, isNew: boolean } | undefined} Change */
 
 const SHOWN = 10
+/** Fewer views in both periods say nothing about a change. */
+const LEAST_TO_COMPARE = 20
+/** Heights are measured in half rems, which the cards of both columns fill. */
+const GRID_REM = 0.5
+const GAP_REM = 1
+
+/** @param {Entry} entry @returns {Change} */
+function changeOf({ count, over = count, before }) {
+  if (before === undefined) return undefined
+  return before === 0
+    ? { change: Infinity, isNew: true }
+    : { change: over / before - 1, isNew: false }
+}
 
 /**
  * @param {object} about
- * @param {string} about.title names the table
- * @param {string} about.what names the first column
- * @param {string} about.count names the second column
- * @param {string} [about.dimension]
- * @param {(value: string) => Record<string, string>} about.address of the history of a value
- * @param {() => Promise<void>} [about.more] asks for all values
+ * @param {string} about.title
+ * @param {string} about.count names the column of counts
+ * @param {string} [about.dimension] without: items of hits
+ * @param {(value: string) => import('./choice.js').Parameters} about.address of a value's history
+ * @param {() => Promise<readonly Entry[]>} about.all asks for all values
+ * @param {(type: string, n: number) => string} about.file the address of what is shown, as a file
  */
-export function list({ title, what, count, dimension = '', address, more }) {
-  /** @type {readonly Entry[]} */
-  let entries = []
-  let [shown, total, isOpen] = ['', 0, false]
-  const rows = html('tbody')
-  const nothing = html('p', { class: 'none', hidden: true }, 'Nothing in this time')
-  const search = html('input', { type: 'search', 'aria-label': `Search ${title}`, hidden: true })
-  search.placeholder = 'Search'
-  const button = html('button', { type: 'button', hidden: true, 'aria-label': `More ${title}` })
-  button.textContent = 'More'
-  const head = [what, count, 'Share', 'Change'].map((one) => html('th', { scope: 'col' }, one))
+export function list({ title, count, dimension = '', address, all, file }) {
+  /** @type {Shown | undefined} */
+  let shown
+  /** All values, while they are shown or sorted by change. @type {readonly Entry[] | undefined} */
+  let every
+  let isOpen = false
+  let sort = 'views'
+
+  const files = ['CSV', 'JSON'].map((type) => html('a', { download: true }, `Download as ${type}`))
+  const heading = html('h2', { tabindex: -1 }, title)
+  const search = html('input', { type: 'search', class: 'field', hidden: true })
+  search.placeholder = `Search ${title.toLowerCase()}`
+  search.setAttribute('aria-label', search.placeholder)
+  const head = html('tr')
+  const body = html('tbody')
   const holder = html(
     'div',
     {},
     html(
       'table',
       { class: 'ranked' },
-      html('caption', { class: 'hidden' }, title),
-      html('thead', {}, html('tr', {}, ...head)),
-      rows,
+      html('caption', { class: 'hidden' }, `${title}, most viewed first`),
+      html('thead', {}, head),
+      body,
     ),
   )
-  const element = html('div', {}, search, holder, nothing, button)
+  const nothing = html('p', { class: 'quiet none', hidden: true }, 'Nothing in this time')
+  const foot = html('div', { class: 'foot' })
+  const why = html('p', { class: 'quiet small', hidden: true }, WHY_MORE)
+  const inside = html(
+    'div',
+    { class: 'inside' },
+    html('div', { class: 'top' }, heading, menu(title, files)),
+    search,
+    holder,
+    nothing,
+    why,
+    foot,
+  )
+  const element = html('section', { class: 'card', 'aria-label': title }, inside)
+  element.dataset[dimension ? 'dimension' : 'hits'] = dimension || title
+  new ResizeObserver(() => {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize)
+    const rows = Math.ceil((inside.offsetHeight / rem + GAP_REM) / GRID_REM)
+    element.style.setProperty('--rows', String(rows))
+  }).observe(inside)
+  search.addEventListener('input', draw)
+  for (const link of files) link.addEventListener('click', nameFiles)
+  function nameFiles() {
+    files.forEach((link, of) =>
+      link.setAttribute('href', file(['csv', 'json'][of] ?? '', isOpen ? 1_000 : SHOWN)),
+    )
+  }
 
-  search.addEventListener('input', () => draw())
-  button.addEventListener('click', async () => {
+  /** @param {Shown} answer */
+  async function update(answer) {
+    shown = answer
+    if (isOpen || sort === 'change') await readAll()
+    draw()
+  }
+
+  async function readAll() {
+    every = await all().catch(() => every)
+  }
+
+  /** @param {string} key */
+  async function sortBy(key) {
+    sort = key
+    if (key === 'change' && !every) await readAll()
+    draw()
+  }
+
+  async function open() {
     isOpen = true
-    holder.className = 'scrolls'
-    button.hidden = true
-    await more?.().catch(() => undefined)
+    await readAll()
     draw()
     search.focus()
-  })
+  }
 
-  /**
-   * @param {readonly Entry[]} newEntries
-   * @param {number} [sum] the count of all values, of which the shares are
-   */
-  function update(newEntries, sum = 0) {
-    entries = newEntries
-    total = sum
+  function close() {
+    isOpen = false
+    search.value = ''
+    if (sort === 'views') every = undefined
     draw()
+    heading.focus()
+  }
+
+  function drawHead() {
+    const isSeen = hasSeen()
+    renew(head, [sort, shown?.isCompared, isSeen], () => [
+      html('th', { scope: 'col' }, html('span', { class: 'hidden' }, 'Name')),
+      column('views', count),
+      html('th', { scope: 'col', class: 'share' }, 'Share'),
+      ...(isSeen ? [html('th', { scope: 'col', class: 'seen' }, 'Seen')] : []),
+      ...(shown?.isCompared === false ? [] : [column('change', 'Change')]),
+    ])
+  }
+
+  /** @param {string} key @param {string} text */
+  function column(key, text) {
+    const isChosen = sort === key
+    const button = html(
+      'button',
+      { type: 'button', class: 'sort', 'data-key': key },
+      `${text}${isChosen ? ' ↓' : ''}`,
+    )
+    button.addEventListener('click', () => void sortBy(key))
+    const sorted = isChosen ? 'descending' : undefined
+    return html('th', { scope: 'col', class: key, 'aria-sort': sorted }, button)
+  }
+
+  function hasSeen() {
+    return dimension === 'page' && (shown?.entries ?? []).some(({ seen }) => seen !== undefined)
   }
 
   function draw() {
+    if (!shown) return
+    drawHead()
+    nameFiles()
+    const { entries: first, total, isCompared, lateSince } = shown
+    const entries = (isOpen || sort === 'change' ? every : undefined) ?? first
+    const names = sorted(entries.filter(({ value }) => !ownWords(dimension, value)))
+    const own = entries.filter(({ value }) => ownWords(dimension, value))
     const sought = search.value.trim().toLowerCase()
-    const names = entries.filter(({ value }) => !ownWords(dimension, value))
-    const own = entries.filter((entry) => !names.includes(entry))
     const found = names.filter(({ value }) =>
       `${value} ${label(dimension, value ?? '')}`.toLowerCase().includes(sought),
     )
-    search.hidden = !isOpen && names.length <= SHOWN
-    button.hidden = isOpen || names.length < SHOWN
+    const isSeen = hasSeen()
     const visible = [...(isOpen ? found : found.slice(0, SHOWN)), ...(sought ? [] : own)]
+    search.hidden = !isOpen
+    holder.classList.toggle('scrolls', isOpen)
     nothing.hidden = visible.length > 0
     holder.hidden = visible.length === 0
-    // What is read or selected there stays, as long as nothing changes.
-    const key = JSON.stringify([visible, total, location.search])
-    if (key === shown) return
-    shown = key
-    const at = focused()
-    const most = Math.max(1, ...names.map(({ count }) => count))
-    rows.replaceChildren(...visible.map((entry) => row(entry, most)))
-    rows.querySelectorAll('a')[at]?.focus()
+    why.hidden = !isSeen || !visible.some(({ seen }) => (seen ?? 0) > 1)
+    renew(body, [visible, total, isCompared, isSeen, item(), location.search], () =>
+      visible.map((entry) => row(entry, { total, isCompared, isSeen })),
+    )
+    const isMore = isOpen || names.length >= SHOWN
+    foot.hidden = !isMore && lateSince === undefined
+    renew(foot, [isOpen, isMore, lateSince], () => [
+      ...(isMore ? [more()] : []),
+      ...(lateSince === undefined ? [] : [late(lateSince)]),
+    ])
   }
 
-  /** Which of the links has the focus. */
-  function focused() {
-    return [...rows.querySelectorAll('a')].findIndex((link) => link === document.activeElement)
+  function more() {
+    const text = isOpen ? `The first ${SHOWN}` : `All ${title.toLowerCase()}`
+    const button = html('button', { type: 'button', class: 'link', 'data-key': 'more' }, text)
+    button.addEventListener('click', () => (isOpen ? close() : void open()))
+    return button
+  }
+
+  /** @param {string} since */
+  const late = (since) =>
+    html('span', { class: 'late push' }, `As of ${at('time', Date.parse(since))}`)
+
+  /** @param {readonly Entry[]} entries */
+  function sorted(entries) {
+    if (sort === 'views') return entries
+    return entries
+      .filter(({ count, before = 0 }) => Math.max(count, before) >= LEAST_TO_COMPARE)
+      .filter((one) => changeOf(one))
+      .toSorted((a, b) => (changeOf(b)?.change ?? 0) - (changeOf(a)?.change ?? 0))
   }
 
   /**
    * @param {Entry} entry
-   * @param {number} most
+   * @param {{ total: number | null, isCompared: boolean, isSeen: boolean }} columns
    */
-  function row({ value, count: views, before, over = views, note }, most) {
+  function row(entry, { total, isCompared, isSeen }) {
+    const { value, count: views, seen } = entry
     const words = ownWords(dimension, value)
     const hasHistory = value !== null && !(words && value === OTHER)
     const name = hasHistory
       ? itemLink(address(value), named(dimension, value))
-      : html('em', {}, words?.[0] ?? '')
-    const small = [words?.[1], note].flatMap((text) => (text ? [' ', html('small', {}, text)] : []))
-    const share = total > 0 ? percent(Math.min(1, views / total)) : ''
+      : html('span', { class: 'name', tabindex: 0 }, words?.[0] ?? '')
+    name.dataset['tip'] = words ? `${words[0]}\n${words[1]}` : fullName(dimension, value ?? '')
+    const share = total ? Math.min(1, views / total) : undefined
+    const isCurrent = value !== null && query(address(value)) === query(item())
     const made = html(
       'tr',
-      { class: words ? 'quiet' : undefined },
-      html('th', { scope: 'row' }, name, ...small),
-      ...[number(views), share, change(over, before)].map((cell) => html('td', {}, cell)),
+      { class: words ? 'own' : undefined, 'aria-current': isCurrent ? 'true' : undefined },
+      html('th', { scope: 'row' }, name),
+      html('td', { class: 'views' }, number(views)),
+      html('td', { class: 'share' }, share === undefined ? '' : shareText(share)),
+      ...(isSeen ? [html('td', { class: 'seen' }, seen === undefined ? '' : percent(seen))] : []),
+      ...(isCompared ? [changeCell(changeOf(entry))] : []),
     )
-    made.style.setProperty('--share', words ? '0%' : `${(100 * views) / most}%`)
+    made.style.setProperty('--share', `${(100 * (share ?? 0)).toFixed(1)}%`)
     return made
   }
 
-  return { element, update, isOpen: () => isOpen }
+  return {
+    element,
+    update,
+    find: (/** @type {string | null} */ of) =>
+      (every ?? shown?.entries ?? []).find(({ value }) => value === of),
+  }
+}
+
+/** @param {Change} change */
+function changeCell(change) {
+  if (!change) return html('td', { class: 'change' })
+  if (change.isNew) return html('td', { class: 'change' }, html('span', { class: 'pill' }, 'new'))
+  const text = html('bdi', { dir: 'ltr' }, signed(change.change))
+  return html('td', { class: `change ${direction(change.change)}` }, text)
+}
+
+/** The share of views that browsers report. @param {import('./beside.js').Views} views */
+export function seenOf(views) {
+  const share = shareSeen(views)
+  return share === undefined ? {} : { seen: share }
+}
+
+/** A card of the final height, for a list that is not there yet. */
+export function boneCard() {
+  const row = () =>
+    html(
+      'tr',
+      {},
+      html('th', { scope: 'row' }, bone('/a/usual/name/of/a/page')),
+      html('td', { class: 'views' }, bone('1,234')),
+      html('td', { class: 'share' }, bone('12%')),
+      html('td', { class: 'change' }, bone('+12%')),
+    )
+  const rows = Array.from({ length: SHOWN }, row)
+  const table = html('table', { class: 'ranked' }, html('tbody', {}, ...rows))
+  return html(
+    'div',
+    { class: 'card bones', 'aria-hidden': 'true' },
+    html('div', { class: 'inside' }, table),
+  )
 }

@@ -1,109 +1,141 @@
-/** The most viewed values of each dimension in the range. */
-import { seenText, shareSeen, WHY_MORE } from './beside.js'
-import { query, range } from './choice.js'
+/** The most viewed values of each dimension, and the items of hits, in cards of two columns. */
+import { asked, query } from './choice.js'
 import { byId, html } from './dom.js'
-import { download } from './downloads.js'
-import { list } from './list.js'
-import { Panel } from './panel.js'
+import { boneCard, list, seenOf } from './list.js'
 import { json } from './poll.js'
 
 /** @typedef {import('./beside.js').Views &
- *   { value: string | null, over?: number, before?: number }} Value */
+ *   { value: string | null, pageViews: number, over?: number, before?: number }} Value */
 /**
  * @typedef {object} Top
  * @property {string} dimension
  * @property {{ asOf: string, stale: boolean, figures: readonly Value[] } | null} top
  */
+/**
+ * @typedef {object} Hits
+ * @property {string} name
+ * @property {string} asOf
+ * @property {{ item: string, hits: number, over?: number, before?: number }[] | null} items
+ * @property {number | null} total
+ */
+/** @typedef {ReturnType<typeof list>} Card */
 
-/** @type {Readonly<Record<string, string>>} */
-export const TITLES = {
-  page: 'Pages',
-  referrer: 'Referrers',
-  campaign: 'Campaigns',
-  country: 'Countries',
-  device: 'Devices',
+/** @type {Readonly<Record<string, readonly [many: string, one: string]>>} */
+const TITLES = {
+  page: ['Pages', 'Page'],
+  referrer: ['Referrers', 'Referrer'],
+  campaign: ['Campaigns', 'Campaign'],
+  country: ['Countries', 'Country'],
+  device: ['Devices', 'Device'],
+  section: ['Sections', 'Section'],
+  browser: ['Browsers', 'Browser'],
+  system: ['Systems', 'System'],
+  language: ['Languages', 'Language'],
+  source: ['Sources', 'Source'],
 }
+const MOST_ITEMS = '100'
 
-export function listsPanel() {
-  const holder = /** @type {HTMLElement} */ (byId('tops').querySelector('.body'))
-  /** @type {Map<string, ReturnType<typeof card>>} */
+/** The name of one value. @param {import('./choice.js').Parameters} of */
+export const kindOf = ({ dimension = '', hits }) => hits ?? TITLES[dimension]?.[1] ?? dimension
+
+/** @param {Value} value */
+const entryOf = ({ value, over, before, ...views }) => ({
+  value,
+  count: views.pageViews,
+  ...(over !== undefined && { over }),
+  ...(before !== undefined && { before }),
+  ...seenOf(views),
+})
+
+/** @param {NonNullable<Hits['items']>[number]} item */
+const itemOf = ({ item, hits, ...compared }) => ({ value: item, count: hits, ...compared })
+
+export function lists() {
+  const bones = Array.from({ length: Number(byId('main').dataset['lists']) }, boneCard)
+  const note = html('p', { class: 'note quiet', hidden: true })
+  note.textContent = 'The lists are of the whole site, in the same days.'
+  const element = html('div', { class: 'lists', id: 'lists', tabindex: -1 }, note, ...bones)
+  /** @type {Map<string, Card>} */
   const cards = new Map()
 
-  /** @param {import('./history.js').Figures} answer */
-  function show({ lists, sums }) {
-    const total = (sums?.figures ?? []).reduce((all, { pageViews }) => all + (pageViews ?? 0), 0)
-    for (const one of lists) {
-      const made = cards.get(one.dimension) ?? card(one.dimension)
-      if (!cards.has(one.dimension)) holder.append(made.element)
-      cards.set(one.dimension, made)
-      made.show(one, total)
+  /** @param {string} key @param {() => Card} make */
+  function cardOf(key, make) {
+    const card = cards.get(key) ?? make()
+    if (!cards.has(key)) {
+      bones.pop()?.remove()
+      element.append(card.element)
     }
-  }
-
-  function missing() {
-    for (const { panel } of cards.values()) panel.missing()
-  }
-
-  return { show, missing }
-}
-
-/** @param {string} dimension */
-function card(dimension) {
-  const title = TITLES[dimension] ?? dimension
-  let total = 0
-  const rows = list({
-    title: `Most viewed: ${title}`,
-    what: title,
-    count: 'Views',
-    dimension,
-    address: (value) => ({ dimension, value }),
-    more,
-  })
-  const links = html('span')
-  const isPage = dimension === 'page'
-  const why = html('p', { class: 'sub', hidden: true }, WHY_MORE)
-  const body = html('div')
-  const panel = new Panel(body)
-  const element = html(
-    'article',
-    { class: 'card', 'data-dimension': dimension },
-    html('div', { class: 'bar' }, html('h3', {}, title), links),
-    body,
-  )
-
-  async function more() {
-    const { lists } = await json(`figures.json?${query({ ...range(), dimension })}`)
-    fill(lists[0])
+    cards.set(key, card)
+    return card
   }
 
   /**
-   * @param {Top} answer
-   * @param {number} all
+   * @param {{ lists: readonly Top[], hits: readonly Hits[], span: { before: unknown },
+   *   total: number, asOf: string }} answer
    */
-  function show(answer, all) {
-    total = all
-    // The page asks for the first ones only.
-    if (rows.isOpen() && answer.top) more().catch(() => panel.missing())
-    else fill(answer)
+  function show({ lists, hits, span, total, asOf }) {
+    const isCompared = span.before !== null
+    for (const { dimension, top } of lists) {
+      const card = cardOf(dimension, () => dimensionCard(dimension))
+      if (!top) continue
+      card.element.dataset['asOf'] = top.asOf
+      void card.update({
+        entries: top.figures.map(entryOf),
+        total,
+        isCompared,
+        ...(isLate(top, asOf) && { lateSince: top.asOf }),
+      })
+    }
+    for (const { name, items, total } of hits) {
+      const card = cardOf(`hits ${name}`, () => hitsCard(name))
+      if (items) void card.update({ entries: items.map(itemOf), total, isCompared })
+    }
+    for (const one of bones.splice(0)) one.remove()
   }
 
-  /** @param {Top} answer */
-  function fill({ top }) {
-    if (!top) return panel.missing()
-    links.replaceChildren(...download({ dimension, n: rows.isOpen() ? 1_000 : 10 }, title))
-    rows.update(
-      top.figures.map(({ value, over, before, ...views }) => ({
-        value,
-        count: views.pageViews,
-        ...(over !== undefined && { over }),
-        ...(before !== undefined && { before }),
-        note: isPage ? seenText(views) : '',
-      })),
-      total,
-    )
-    why.hidden = !isPage || !top.figures.some((views) => (shareSeen(views) ?? 0) > 100)
-    panel.show([rows.element, why], top)
-  }
+  /** The value that a list has, with its figures. @param {import('./choice.js').Parameters} of */
+  const find = ({ dimension, hits, value = '' }) =>
+    cards.get(dimension ?? `hits ${hits}`)?.find(value)
 
-  return { element, show, panel }
+  return { element, show, find, note }
+}
+
+/** @param {{ asOf: string, stale: boolean }} top @param {string} asOf */
+function isLate(top, asOf) {
+  return top.stale || Date.parse(top.asOf) < Date.parse(asOf)
+}
+
+/** @param {string} dimension */
+function dimensionCard(dimension) {
+  return list({
+    title: TITLES[dimension]?.[0] ?? dimension,
+    count: 'Views',
+    dimension,
+    address: (value) => ({ dimension, value }),
+    async all() {
+      /** @type {{ lists: readonly [Top] }} */
+      const { lists } = await json(`figures.json?${query({ ...asked(), dimension })}`)
+      if (!lists[0].top) throw new Error('There are no figures')
+      return lists[0].top.figures.map(entryOf)
+    },
+    file: (type, n) => `shown.${type}?${query({ ...asked(), dimension, n: String(n) })}`,
+  })
+}
+
+/** @param {string} name */
+function hitsCard(name) {
+  return list({
+    title: name,
+    count: 'Hits',
+    address: (value) => ({ hits: name, value }),
+    async all() {
+      /** @type {readonly Hits[]} */
+      const all = await json(`hits.json?${query({ ...asked(), n: MOST_ITEMS })}`)
+      return (all.find((one) => one.name === name)?.items ?? []).map(itemOf)
+    },
+    file(type, n) {
+      const most = String(Math.min(n, Number(MOST_ITEMS)))
+      return `shown.${type}?${query({ ...asked(), hits: name, n: most })}`
+    },
+  })
 }

@@ -1,8 +1,8 @@
-/** The operation of the site: what is asked for only while somebody looks at it. */
-import { html } from './dom.js'
-import { about, counted, number, span, utcDay } from './format.js'
+/** The operation of the site, on a page of its own: its scripts are loaded when it is opened. */
+import { html, renew } from './dom.js'
+import { about, at, counted, number, setZone, span } from './format.js'
 import { gridPanel } from './grid.js'
-import { Panel } from './panel.js'
+import { ledgerPanel } from './ledger.js'
 import { json } from './poll.js'
 
 /**
@@ -14,7 +14,6 @@ import { json } from './poll.js'
  * @property {boolean} balanced
  * @property {readonly string[]} findings
  */
-
 /**
  * @typedef {object} Collector
  * @property {boolean} isShared
@@ -22,7 +21,6 @@ import { json } from './poll.js'
  * @property {number} layersWaiting
  * @property {{ secondsAgo: number, rows: number, ms: number } | null} lastRun
  */
-
 /**
  * @typedef {object} Answer
  * @property {string} time
@@ -32,92 +30,168 @@ import { json } from './poll.js'
  * @property {string[]} reasons
  */
 
-export { ledgerPanel } from './ledger.js'
+/** Loads the styles of this page, without which it is shown, too. */
+export async function styles() {
+  const href = new URL('operation.css', import.meta.url).href
+  const link = html('link', { rel: 'stylesheet', href })
+  document.head.append(link)
+  await new Promise((resolve) => {
+    for (const end of ['load', 'error']) link.addEventListener(end, resolve)
+  })
+}
 
-export function operationPanel() {
-  const grid = gridPanel()
-  const panel = new Panel('health')
-  const health = html('ul', { class: 'findings' })
+/** @param {string} zone the time zone of the site */
+export function operationView(zone) {
+  setZone(zone)
+  const [grid, ledger] = [gridPanel(), ledgerPanel()]
+  const heading = html('h1', { tabindex: -1 }, 'Operation')
+  const verdict = html('p', { class: 'card verdict', id: 'verdict' })
+  const servers = html('ul', { class: 'lines' })
+  const collecting = html('ul', { class: 'lines' })
   const strip = html('ol', { class: 'strip' })
-  const findings = html('ul', { class: 'findings' })
-  const collecting = html('ul', { class: 'findings' })
-  const ofCollectors = html('h3', {}, 'Collectors')
-  const ofDays = html('h3', {}, 'Certificates of 30 days')
-  let shown = ''
+  const findings = html('ul', { class: 'quiet' })
+  const health = html('div', { id: 'health' })
+  health.append(
+    section('Servers', servers),
+    section('Collectors', collecting),
+    section('Days that balance', strip, findings),
+  )
+  const element = html(
+    'div',
+    {},
+    html('div', { class: 'title' }, heading),
+    verdict,
+    html('div', { class: 'two' }, health, html('div', {}, ledger.element, grid.element)),
+  )
 
-  return async function load() {
+  /** @param {any} now */
+  function showNow({ trouble, overview, live, ledger: counts }) {
+    ledger.update(counts)
+    const lines = verdictOf({ trouble, overview, live, ledger: counts })
+    renew(verdict, lines, () => [
+      html('span', { class: lines.isBad ? 'dot bad' : 'dot' }),
+      html('span', {}, lines.text),
+    ])
+  }
+
+  async function load() {
     /** @type {Answer} */
     let answer
     try {
       answer = await json('operation.json')
     } catch (error) {
-      panel.missing()
-      grid({ time: '', live: null })
+      grid.update(null)
+      health.classList.add('missing')
       throw error
     }
-    const { time, live, certificates, collectors, reasons } = answer
-    grid({ time, live })
-    if (!certificates || !collectors) return panel.missing()
-    showCollectors(collectors)
-    // What is read there stays, as long as nothing changes.
-    const key = JSON.stringify([certificates, reasons])
-    if (key !== shown) draw(certificates, reasons)
-    shown = key
-    const parts = [health, ofCollectors, collecting, ofDays, strip, findings]
-    panel.show(parts, { asOf: time })
+    const { live, certificates, collectors, reasons } = answer
+    grid.update(live)
+    health.classList.toggle('missing', !certificates || !collectors)
+    const states =
+      reasons.length > 0 ? reasons : ['this process reaches the cache and the database']
+    renew(servers, states, () => states.map((text) => line(sentence(text), '', reasons.length > 0)))
+    if (collectors) {
+      const all = collectors.map(collectorLine)
+      renew(collecting, all, () =>
+        all.length > 0
+          ? all.map(([name, text, isBad]) => line(name, text, isBad))
+          : [line('No process counts yet', '', false)],
+      )
+    }
+    if (certificates) renew(strip, certificates, () => drawDays(certificates))
   }
 
-  /** @param {readonly Collector[]} collectors */
-  function showCollectors(collectors) {
-    const texts = collectors.length > 0 ? collectors.map(collectorText) : ['No process counts yet.']
-    while (collecting.childElementCount > texts.length) collecting.lastElementChild?.remove()
-    texts.forEach((text, at) => {
-      const line = collecting.children[at] ?? collecting.appendChild(html('li'))
-      if (line.textContent !== text) line.textContent = text
-    })
-  }
-
-  /**
-   * @param {readonly Certificate[]} certificates
-   * @param {readonly string[]} reasons
-   */
-  function draw(certificates, reasons) {
-    const well = 'This process reaches the cache and the database.'
-    health.replaceChildren(...(reasons.length > 0 ? reasons : [well]).map(sentenceOf))
-    strip.replaceChildren(...certificates.map(square))
-    findings.replaceChildren(
-      ...certificates.flatMap((one) =>
-        one.findings.map((finding) => sentenceOf(`${dayOf(one)}: ${finding}`)),
+  /** @param {readonly Certificate[]} certificates */
+  function drawDays(certificates) {
+    const wrong = certificates.flatMap((one) =>
+      one.findings.map((finding) =>
+        html('li', { class: 'down' }, `${dayOf(one)}: ${sentence(finding)}`),
       ),
     )
-    if (findings.childElementCount === 0) findings.append(sentenceOf('No day differs.'))
+    const days = certificates.filter((one) => !isBefore(one))
+    const good = days.filter(({ balanced }) => balanced).length
+    const sum =
+      `${number(good)} of ${counted(days.length, 'day')}: what was recorded is what is in the ` +
+      'database.'
+    findings.replaceChildren(html('li', {}, sum), ...wrong)
+    return certificates.map(square)
   }
+
+  return { element, showNow, load, heading }
 }
 
-/** @param {Collector} collector */
-function collectorText({ isShared, periodSeconds, layersWaiting, lastRun }) {
-  const of = isShared ? 'Shared cache' : 'Memory of one process'
-  const waiting = `${counted(layersWaiting, 'layer')} ${layersWaiting === 1 ? 'waits' : 'wait'}.`
-  if (!lastRun) return `${of}: no collector has come yet. ${waiting}`
-  const { secondsAgo, rows, ms } = lastRun
-  const period = periodSeconds === null ? '' : ` They come every ${span(periodSeconds)}.`
-  return (
-    `${of}: a collector came ${about(secondsAgo)} ago, and took ${counted(rows, 'row')} to the ` +
-    `database in ${number(ms)} ms.${period} ${waiting}`
+/** @param {string} title @param {HTMLElement[]} children */
+function section(title, ...children) {
+  return html('section', { class: 'card', 'aria-label': title }, html('h2', {}, title), ...children)
+}
+
+/** @param {string} name @param {string} text @param {boolean} isBad */
+function line(name, text, isBad) {
+  return html(
+    'li',
+    {},
+    html('span', { class: isBad ? 'dot bad' : 'dot' }),
+    html('span', {}, name),
+    ' ',
+    html('span', { class: 'quiet push' }, text),
   )
 }
 
+/** @param {any} answer @returns {{ text: string, isBad: boolean }} */
+function verdictOf({ trouble, overview, live, ledger }) {
+  if (!overview || !ledger) {
+    return { text: 'It is not known at the moment whether all views are counted.', isBad: true }
+  }
+  const today = overview.figures.today.views
+  // The ledger does not know the last frames yet, which may be in the cells.
+  /** @type {readonly { pageViews: number }[]} */
+  const layers = live?.layers ?? []
+  const inCells = layers.reduce((sum, { pageViews }) => sum + pageViews, 0)
+  const onTheWay = Math.max(ledger.outstanding ?? 0, inCells)
+  const missing = ['quarantined', 'dropped', 'lost', 'owed'].reduce(
+    (sum, key) => sum + (ledger[key] ?? 0),
+    0,
+  )
+  const begin =
+    missing > 0
+      ? `Missing, of all time: ${counted(missing, 'row')}.`
+      : trouble
+        ? 'Nothing is lost.'
+        : 'Everything works.'
+  const rest = onTheWay === 0 ? '' : `, ${number(onTheWay)} are on their way`
+  const are = today === 1 ? 'is' : 'are'
+  return {
+    text: `${begin} ${counted(today, 'page view')} of today ${are} in the database${rest}.`,
+    isBad: missing > 0 || Boolean(trouble),
+  }
+}
+
+/** @param {Collector} collector @returns {[string, string, boolean]} */
+function collectorLine({ isShared, periodSeconds, layersWaiting, lastRun }) {
+  const of = isShared ? 'Shared cache' : 'Memory of one process'
+  const waiting = `${counted(layersWaiting, 'layer')} ${layersWaiting === 1 ? 'waits' : 'wait'}`
+  if (!lastRun) return [of, `no collector has come yet; ${waiting}`, true]
+  const { secondsAgo, rows, ms } = lastRun
+  const period = periodSeconds === null ? '' : `every ${span(periodSeconds)}, `
+  const last = `${period}last ${about(secondsAgo)} ago: ${counted(rows, 'row')} in ${number(ms)} ms`
+  return [of, `${last}; ${waiting}`, false]
+}
+
 /** @param {string} text */
-const sentenceOf = (text) => html('li', {}, `${text[0]?.toUpperCase()}${text.slice(1)}`)
+function sentence(text) {
+  return `${text[0]?.toUpperCase()}${text.slice(1)}`
+}
 
 /** @param {Certificate} certificate */
-const dayOf = ({ day }) => utcDay(Date.parse(day))
+const dayOf = ({ day }) => at('longDay', Date.parse(`${day}T12:00Z`))
+
+/** @param {Certificate} certificate */
+const isBefore = ({ day, firstDay }) => firstDay === null || day < firstDay
 
 /** @param {Certificate} certificate */
 function square(certificate) {
-  const { day, firstDay, closed, balanced } = certificate
-  const isBefore = firstDay === null || day < firstDay
-  const [style, words] = isBefore
+  const { closed, balanced } = certificate
+  const [style, words] = isBefore(certificate)
     ? ['none', 'no page views yet']
     : !balanced
       ? ['differs', 'differs']
@@ -125,5 +199,5 @@ function square(certificate) {
         ? ['balanced', 'closed, and balances']
         : ['growing', 'balances so far']
   const text = `${dayOf(certificate)}: ${words}`
-  return html('li', { class: style, title: text }, html('span', { class: 'hidden' }, text))
+  return html('li', { class: style, 'data-tip': text }, html('span', { class: 'hidden' }, text))
 }

@@ -1,0 +1,133 @@
+/** The bar at the top: the range, steps through time, and one age for all figures. */
+import { areDays, DEFAULT, goRange, isOperation, range, RANGES, startOf } from './choice.js'
+import { byId, html, setAttributes } from './dom.js'
+import { short } from './format.js'
+
+const OTHER = 'other'
+/** @type {Map<string, HTMLInputElement>} */
+const radios = new Map()
+const select = /** @type {HTMLSelectElement} */ (byId('ranges'))
+const [first, last] = [html('input', { type: 'date' }), html('input', { type: 'date' })]
+const wrong = html('span', { class: 'down', role: 'status' })
+
+/** The days of one's choice. */
+export const days = html(
+  'form',
+  { class: 'days', hidden: true },
+  html('label', {}, 'From ', first),
+  html('label', {}, 'to ', last),
+  html('button', { class: 'button' }, 'Show'),
+  wrong,
+)
+for (const field of [first, last]) field.className = 'field'
+
+/** Addresses of the ranges before and after this one; `null`: there is none. */
+/** @type {Record<'earlier' | 'later', import('./choice.js').Parameters | null>} */
+let steps = { earlier: null, later: null }
+/** Whether the last key in the range was an arrow: those are one step, however many. */
+let isByKeys = false
+
+/** @param {string} name */
+function pick(name) {
+  if (name !== OTHER) {
+    const isSame = isByKeys && byId('range').dataset['stepped'] === 'true'
+    byId('range').dataset['stepped'] = String(isByKeys)
+    return goRange({ range: name === DEFAULT ? '' : name }, isSame)
+  }
+  days.hidden = false
+  first.focus()
+}
+
+/** @param {Event} event */
+function pickDays(event) {
+  event.preventDefault()
+  const isRange = areDays(first.value, last.value)
+  const isTurned = startOf(last.value) < startOf(first.value)
+  wrong.textContent = isRange ? '' : isTurned ? 'The first day is after the last one.' : 'Two days.'
+  if (isRange) goRange({ from: first.value, to: last.value })
+}
+
+/** Fills the bar. */
+export function beginHeader() {
+  const field = byId('range')
+  for (const [value, name] of [...RANGES, [OTHER, 'Other days…']]) {
+    const radio = html('input', { type: 'radio', name: 'range', value })
+    radio.addEventListener('change', () => pick(radio.value))
+    radios.set(radio.value, radio)
+    field.append(html('label', {}, radio, name ?? ''))
+    select.append(html('option', { value }, name ?? ''))
+  }
+  field.addEventListener('keydown', () => (isByKeys = true))
+  field.addEventListener('pointerdown', () => (isByKeys = false))
+  field.addEventListener('focusout', ({ relatedTarget }) => {
+    const isInside = relatedTarget instanceof Node && field.contains(relatedTarget)
+    if (!isInside) delete field.dataset['stepped']
+  })
+  select.addEventListener('change', () => pick(select.value))
+  days.addEventListener('submit', pickDays)
+  for (const end of /** @type {const} */ (['earlier', 'later'])) {
+    byId(end).addEventListener('click', () => {
+      const to = steps[end]
+      if (to) goRange(to)
+    })
+  }
+  showHeader()
+}
+
+/** Shows which range is chosen. */
+export function showHeader() {
+  const { range: name = DEFAULT, from = '', to = '' } = range()
+  const chosen = from ? OTHER : name
+  for (const [value, radio] of radios) radio.checked = value === chosen
+  select.value = chosen
+  days.hidden = chosen !== OTHER
+  if (from) [first.value, last.value] = [from, to]
+  wrong.textContent = ''
+  byId('when').hidden = isOperation()
+  const unit = { '7d': '7 days', '30d': '30 days', '12m': '12 months', month: 'A month' }[name]
+  const step = from ? 'Days' : (unit ?? 'A day')
+  for (const end of ['earlier', 'later']) byId(end).setAttribute('aria-label', `${step} ${end}`)
+}
+
+/** @param {typeof steps} to */
+export function showSteps(to) {
+  steps = to
+  for (const end of /** @type {const} */ (['earlier', 'later'])) {
+    setAttributes(byId(end), { disabled: to[end] === null })
+  }
+}
+
+const OLD_S = 60
+/** Since the last answer, on this clock, and the age of its figures then. */
+let [answeredAt, ageThen] = [0, /** @type {number | undefined} */ (undefined)]
+/** @type {string | null | undefined} */
+let trouble
+
+/**
+ * Shows how old the figures are, and what is wrong. Only a change of state is announced.
+ *
+ * @param {string | null | undefined} wrong `undefined`: nothing has come yet
+ * @param {number} [ageSeconds] of the figures, if they are new
+ */
+export function showAge(wrong, ageSeconds) {
+  trouble = wrong
+  if (ageSeconds !== undefined) [answeredAt, ageThen] = [performance.now(), ageSeconds]
+  tick()
+}
+
+function tick() {
+  const age = ageThen === undefined ? undefined : ageThen + (performance.now() - answeredAt) / 1_000
+  const isBad = Boolean(trouble)
+  const state = trouble === undefined ? 'Loading' : isBad ? 'Old' : 'Live'
+  const status = byId('status')
+  if (status.textContent !== state) status.textContent = state
+  status.classList.toggle('hidden', isBad && age !== undefined)
+  byId('live').classList.toggle('bad', isBad)
+  const dot = state === 'Loading' ? ' off' : isBad ? ' bad' : ''
+  byId('live').firstElementChild?.setAttribute('class', `dot${dot}`)
+  const text = age === undefined ? '' : short(age)
+  byId('age').textContent = text && (isBad ? `${text} old` : `· ${text} ago`)
+  byId('main').classList.toggle('old', isBad && (age ?? OLD_S) >= OLD_S)
+}
+
+setInterval(tick, 1_000)
