@@ -1,7 +1,10 @@
 // A small forum that shows its own activity: npm start, then http://localhost:3000. With
 // WIDE_CACHE_SERVERS and WIDE_CACHE_DATABASE_URL (or MEMCACHE_SERVERS and DATABASE_URL) it runs on
 // memcached and MySQL, otherwise on memory and SQLite.
+import { mkdtempSync, rmSync } from 'node:fs'
 import { createServer } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
@@ -18,15 +21,19 @@ import { MAX_AUTHOR, MAX_TEXT, addReply, threadById, threads } from './content.j
 import { forumPage, messagePage, threadPage } from './pages.js'
 import { startTraffic } from './traffic.js'
 
-const { port, traffic } = settings()
+const { port, traffic, history } = settings()
 
 /** How long all pages show the same views and histories of threads. */
 const VIEWS_MS = 2000
 const HISTORY_DAYS = 14
 const DASHBOARD = '/admin/activity'
 
+/** Of a demo with an invented history, whose name says so on the dashboard. */
+const invented = history ? await inventedHistory() : {}
+
 // createActivity() alone would do.
 const activity = createActivity({
+  ...invented,
   dimensions: {
     referrer: referrerHost(),
     campaign: campaign(),
@@ -36,7 +43,7 @@ const activity = createActivity({
   },
   skip: (req) => req.path.startsWith(DASHBOARD),
 })
-const hits = createHits({ name: 'threads' })
+const hits = createHits({ ...invented, name: 'threads' })
 
 /** The figures of the last minutes, `undefined` at first. The activity caches them itself. */
 const figures = newestOf(undefined, 0, () => activity.stats())
@@ -153,7 +160,8 @@ server.listen(port, () => {
   const { port } = server.address()
   console.log(
     `The forum is on http://localhost:${port}` +
-      (traffic ? ', with simulated visitors (--no-traffic leaves them out)' : ''),
+      (traffic ? ', with simulated visitors (--no-traffic leaves them out)' : '') +
+      (history ? ', and an invented history' : ''),
   )
   console.log(`Its dashboard is on http://localhost:${port}${DASHBOARD}`)
   if (traffic) {
@@ -231,16 +239,39 @@ function newestOf(first, everyMs, ask) {
   }
 }
 
+/** Writes three months to a temporary file. Returns the options with which they are shown. */
+async function inventedHistory() {
+  const { writeHistory } = await import('./history.js')
+  const folder = mkdtempSync(join(tmpdir(), 'wide-cache-forum-'))
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }))
+  const file = join(folder, 'forum.db')
+  const name = 'invented-forum'
+  await writeHistory({
+    file,
+    activity: name,
+    hits: 'threads',
+    threads: threads().map(({ id }) => id),
+  })
+  return { name, database: `sqlite:${file}` }
+}
+
 function settings() {
+  const databases = ['WIDE_CACHE_DATABASE_URL', 'DATABASE_URL']
   try {
-    const { values } = parseArgs({ options: { 'no-traffic': { type: 'boolean' } } })
+    const { values } = parseArgs({
+      options: { 'no-traffic': { type: 'boolean' }, history: { type: 'boolean' } },
+    })
+    const given = databases.find((name) => process.env[name])
+    if (values.history && given) {
+      throw new Error(`--history writes a database of its own, but ${given} names one`)
+    }
     const port = process.env.PORT || '3000'
     if (!/^\d+$/.test(port) || Number(port) > 65_535) {
       throw new Error('PORT is to be a number from 0 to 65535')
     }
-    return { port: Number(port), traffic: !values['no-traffic'] }
+    return { port: Number(port), traffic: !values['no-traffic'], history: values.history }
   } catch (error) {
-    console.error(`${error.message}\nUsage: PORT=3000 npm start -- [--no-traffic]`)
+    console.error(`${error.message}\nUsage: PORT=3000 npm start -- [--no-traffic] [--history]`)
     process.exit(2)
   }
 }

@@ -1,40 +1,30 @@
 /**
- * Takes the pictures of the README and the docs, `docs/*.png`: `npm run screenshot`. The visits of
- * the last minute are real requests of simulated visitors; the days before are made up. The package
- * has those of the README, so they have few colours: needs the program pngquant.
+ * Takes the pictures of the README and the docs, `docs/*.png`, and of each state of the dashboard,
+ * `tmp/states/*.png`: `npm run screenshot`. The demo has an invented history. The visits of the last
+ * seconds are real requests of simulated visitors. The package has the pictures of the README, so
+ * they have few colours: needs the program pngquant.
  */
-import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { statSync } from 'node:fs'
+import { mkdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Browser, Page, PageScreenshotOptions } from 'playwright-core'
 import { startTraffic } from '../../examples/forum/traffic.js'
 import { startBrowser } from '../servers/browser.js'
-import { removeFolder, temporaryFolder } from '../servers/process.js'
+import { onStage } from '../../src/dashboard/stage.fixture.js'
+import { STATES } from '../../src/dashboard/states.fixture.js'
 import { startForum } from './forum.js'
-import { sqlite } from '../../src/database/sqlite/sqlite.js'
-import { writePast } from './past.js'
 
 const FOLDER = fileURLToPath(new URL('../../docs', import.meta.url))
 const COLOURS = '32'
 /** Time for which visitors come before the pictures are taken. */
-const VISITS_MS = 60_000
+const VISITS_MS = 20_000
 /** Simulated visitors, beside those of the forum itself: as many again, so often. */
 const MORE_CROWDS = 3
-/** Width of the pictures of the dashboard, and margin around its panels. */
-const WIDTH = 1000
-const MARGIN = 16
+const DESKTOP = { width: 1440, height: 900 }
+const STATES_FOLDER = fileURLToPath(new URL('../../tmp/states', import.meta.url))
 
-const folder = temporaryFolder('screenshot')
-const database = join(folder, 'forum.db')
-const past = sqlite(database)
-await writePast(past, { name: 'activity', days: 30, usual: 1_100 })
-await past.close()
-const [forum, browser] = await Promise.all([
-  startForum([], { WIDE_CACHE_DATABASE_URL: `sqlite:${database}` }),
-  startBrowser(),
-])
+const [forum, browser] = await Promise.all([startForum(['--history']), startBrowser()])
 const stops: (() => void)[] = []
 try {
   const paths = await pathsOf(forum.origin)
@@ -42,11 +32,11 @@ try {
   await new Promise((resolve) => setTimeout(resolve, VISITS_MS))
   await takeForum(browser)
   await takeDashboard(browser)
+  await takeStates(browser)
 } finally {
   for (const stop of stops) stop()
   await browser.close()
   await forum.stop()
-  removeFolder(folder)
 }
 
 async function pathsOf(origin: string): Promise<string[]> {
@@ -61,33 +51,43 @@ async function takeForum(browser: Browser): Promise<void> {
 }
 
 async function takeDashboard(browser: Browser): Promise<void> {
-  const page = await open(browser, '/admin/activity', { width: WIDTH, height: 1000 }, 1)
-  for (const dimension of ['page', 'referrer', 'campaign', 'country', 'device']) {
-    await page.locator(`[data-dimension=${dimension}] tbody tr`).first().waitFor()
-  }
-  await takePanels(page, 'header', '#history', 'dashboard.png')
-  await takePanels(
-    page,
-    '[data-dimension=referrer]',
-    '[data-dimension=country]',
-    'dashboard-tops.png',
+  const page = await open(browser, '/admin/activity/?range=30d', DESKTOP, 1)
+  await page.locator('[data-dimension=device] tbody tr').first().waitFor()
+  const painted = await page.evaluate(`new Promise((resolve) => new PerformanceObserver((list) =>
+    resolve(list.getEntries().at(-1).startTime)).observe({
+      type: 'largest-contentful-paint', buffered: true }))`)
+  console.log(
+    `The largest part of the dashboard is painted after ${Math.round(Number(painted))} ms`,
   )
-  await page.locator('#operation > summary').click()
+  await take(page, 'dashboard.png')
+  await page.locator('#operation').click()
   await page.locator('#grid tbody tr').first().waitFor()
-  await page.locator('#health .strip li').first().waitFor()
-  await page.evaluate('scrollTo(0, 0)')
-  await takePanels(page, '#grid', '#grid', 'dashboard-grid.png')
+  await page.locator('.strip li').first().waitFor()
+  await take(page, 'dashboard-operation.png')
 }
 
-/** Takes the page from the top of an element to the bottom of another one. */
-async function takePanels(page: Page, first: string, last: string, file: string): Promise<void> {
-  const [top, bottom] = await Promise.all(
-    [first, last].map((selector) => page.locator(selector).boundingBox()),
-  )
-  assert(top && bottom)
-  const y = Math.max(0, top.y - MARGIN)
-  const clip = { x: 0, y, width: WIDTH, height: bottom.y + bottom.height + MARGIN - y }
-  await take(page, file, { clip, fullPage: true })
+/** Pictures of the states, on a desktop and a phone, light and dark. */
+async function takeStates(browser: Browser): Promise<void> {
+  mkdirSync(STATES_FOLDER, { recursive: true })
+  for (const { name, query = '', large = false, arrange } of STATES) {
+    await onStage(
+      browser,
+      { viewport: DESKTOP },
+      async (scene) => {
+        await arrange(scene)
+        for (const colorScheme of ['light', 'dark'] as const) {
+          await scene.page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
+          for (const width of [DESKTOP.width, 375]) {
+            await scene.page.setViewportSize({ width, height: DESKTOP.height })
+            const path = join(STATES_FOLDER, `${name}-${colorScheme}-${width}.png`)
+            await scene.page.screenshot({ path, fullPage: true })
+          }
+        }
+      },
+      { query, large, status: /./ },
+    )
+  }
+  console.log(`${STATES_FOLDER}: the states of the dashboard`)
 }
 
 async function open(
