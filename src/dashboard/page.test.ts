@@ -570,6 +570,33 @@ test("days and hours are in the site's zone, which is said once, in the viewer's
     { query: '/?range=today' },
   ))
 
+test('days are those of the site, wherever the browser is, and the page names its zone once', () =>
+  onStage(
+    { timezoneId: 'America/New_York', locale: 'en-GB' },
+    async ({ page, complaints }) => {
+      await filled(page)
+      await shows(title(page), /^11\s–\s17 May 2026$/)
+      assert.match((await chartRows(page))[0]![0]!, /^Monday,? 11 May 2026$/)
+      assert.equal(await page.getByText('Europe/Berlin').count(), 1)
+      assert.deepEqual(complaints, [])
+    },
+    { zone: 'Europe/Berlin' },
+  ))
+
+test('where clocks are put back, the two hours of one name have that of their zone', () =>
+  onStage(
+    { locale: 'en-GB' },
+    async ({ page }) => {
+      await filled(page)
+      const rows = (await chartRows(page)).map(([hour]) => hour ?? '')
+      assert.equal(rows.length, 25)
+      assert.equal(new Set(rows).size, 25)
+      assert.match(rows[2]!, /, 02:00 (?:CEST|GMT\+2) – 02:00$/)
+      assert.match(rows[3]!, /, 02:00 (?:CET|GMT\+1) – 03:00$/)
+    },
+    { zone: 'Europe/Berlin', query: '/?from=2025-10-26&to=2025-10-26' },
+  ))
+
 test('digits are of one script, and dates from right to left stay apart in a sentence', () =>
   onStage({ locale: 'fa-IR' }, async ({ page, complaints }) => {
     await filled(page)

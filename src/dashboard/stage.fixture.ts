@@ -8,6 +8,7 @@ import { eventually } from '../support/eventually.fixture.js'
 import { serving } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
+import { calendarOf, timeZoneOption } from '../support/time-zone.js'
 import { InventedSource, inventedHits, LargeSource } from './invented-source.fixture.js'
 import { dashboardRouter } from './router.js'
 
@@ -38,6 +39,8 @@ export interface Opening {
   readonly query?: string
   /** Whether all lists are full. */
   readonly large?: boolean
+  /** The time zone of the site. */
+  readonly zone?: string
 }
 
 /** The page, as soon as it says how it is. */
@@ -45,9 +48,11 @@ export async function onStage(
   browser: Browser,
   settings: BrowserContextOptions,
   play: (scene: Scene) => Promise<void>,
-  { failing = [], status = /^Live$/, query = '', large = false }: Opening = {},
+  { failing = [], status = /^Live$/, query = '', large = false, zone = 'UTC' }: Opening = {},
 ): Promise<void> {
   const source = new (large ? LargeSource : InventedSource)(clock.now)
+  const days = calendarOf(timeZoneOption(zone))
+  source.calendar = { current: days, read: async () => days }
   for (const question of failing) source.failing.add(question)
   const logger = new BurstLogger(keptLog(), clock.elapsed)
   const app = express()
