@@ -124,7 +124,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     told: /though frame .* is not settled|stops at a lock before frame/,
-    seed: 10,
+    seed: 5,
   },
   {
     name: "a clone's marks are not looked at",
@@ -174,7 +174,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     told: /has not read|has been forgotten|waits in its process/,
-    seed: 20,
+    seed: 6,
   },
   {
     name: "what is old is removed by the database's clock",
@@ -216,7 +216,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       'const isAhead =\n' +
       '  this.#wentBackAt > -Infinity && isFarAhead(watermark, this.#grid.layers, now)',
     told: /is ahead of the clock/,
-    seed: 47,
+    seed: 129,
   },
   {
     name: 'a watermark falls to layers of which only the newest have been read',
@@ -325,7 +325,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return all.filter(({ grid }) => grid === this.grid)
       }
     },
-    told: /layers behind|has been forgotten|is complete only up to/,
-    seed: 14,
+    told: /layers behind|has been forgotten|is complete only up to|has lost, waits for long/,
+    seed: 9,
   },
 ]

@@ -237,7 +237,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       }
     },
     told: /goes on committing/,
-    seed: 109,
+    seed: 140,
   },
   {
     name: 'statements are not cut to what the database takes',
@@ -342,7 +342,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'missingSince === undefined ? now : Math.max(missingSince, direct)',
     replace: 'now',
     told: /is told that all is in SQL/,
-    seed: 49,
+    seed: 33,
   },
   {
     name: 'a frame tells of its own first row, not of the oldest one held',
@@ -374,6 +374,6 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     find: 'const direct = upTo(directTo)',
     replace: 'const direct = now - directMs',
     told: /though figures were complete|told that all is in SQL/,
-    seed: 83,
+    seed: 99,
   },
 ]
