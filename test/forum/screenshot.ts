@@ -1,8 +1,8 @@
 /**
  * Takes the pictures of the README and the docs, `docs/*.png`, and of each state of the dashboard,
- * `tmp/states/*.png`: `npm run screenshot`. The demo has an invented history. The visits of the last
- * seconds are real requests of simulated visitors. The package has the pictures of the README, so
- * they have few colours: needs the program pngquant.
+ * `tmp/states/*.png`: `npm run screenshot`. The demo has an invented history. The visits of the
+ * last seconds are real requests of simulated visitors. The package has the pictures of the README,
+ * so they have few colours: needs the program pngquant.
  */
 import { execFileSync } from 'node:child_process'
 import { mkdirSync, statSync } from 'node:fs'
