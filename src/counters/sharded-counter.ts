@@ -52,7 +52,8 @@ export class ShardedCounterIn {
   readonly #cache: Cache
   readonly #environment: Environment
   readonly #shards: Shards
-  readonly #cached: CachedTotal
+  /** `undefined`: the cache may go back, so totals come from SQL alone. */
+  readonly #cached: CachedTotal | undefined
   readonly #increments: Gather<Increment, void>
   readonly #name: string
   #key: string | undefined
@@ -67,7 +68,9 @@ export class ShardedCounterIn {
     this.#database = this.#connections.openDatabase(database, ['counters'])
     this.#cache = this.#connections.openNamespaced(cache, this.#database)
     this.#shards = new Shards(this.#database, environment, this.#name, shards)
-    this.#cached = new CachedTotal(this.#cache, environment, cacheSeconds)
+    this.#cached = this.#cache.neverGoesBack
+      ? new CachedTotal(this.#cache, environment, cacheSeconds)
+      : undefined
     this.#recentTotal = shared(environment.clock, 0, () => this.#readRecent(), JOIN_MS)
     this.#increments = new Gather('increments', (items) => this.#commit(items), safeToAdd)
   }
@@ -91,10 +94,10 @@ export class ShardedCounterIn {
   /**
    * Returns the total. It comes from the cache, and follows committed increments, those of other
    * processes on a shared cache included: an increment has changed it before `increment()`
-   * resolves. With increments only it is never too high. It can be behind, for up to
-   * `cacheSeconds`, in three cases: the cache did not answer just after a commit, a process died
-   * then, or the cache has gone back to an earlier state. Calls of one process share a reading
-   * under way, which lacks what other processes have counted since it began, for a second at most.
+   * resolves. If the cache did not answer just after a commit, or a process died then, it can lack
+   * these increments for up to `cacheSeconds`. With a cache that may go back to an earlier state,
+   * such as Redis, it comes from the shards. Calls of one process share a reading under way, which
+   * lacks what other processes have counted since it began, for a second at most.
    * With `exact` it is read from the shards, as of a moment after this call. 0 for a counter that
    * never was incremented.
    *
@@ -138,21 +141,26 @@ export class ShardedCounterIn {
   }
 
   async #commit(increments: readonly Increment[]): Promise<void> {
-    const seen = await this.#cached.before(this.#key)
+    if (this.#cached) await this.#commitCached(increments, this.#cached)
+    else await this.#shards.add(increments)
+    // A total that is being read may lack this: up to now, the cache may have said the old one. It
+    // is of no use to callers who come from now on.
+    this.#recentTotal.forget()
+  }
+
+  async #commitCached(increments: readonly Increment[], cached: CachedTotal): Promise<void> {
+    const seen = await cached.before(this.#key)
     let added: number
     try {
       added = await this.#shards.add(increments)
     } catch (error) {
       if (error instanceof OutcomeUnknownError && this.#key !== undefined) {
-        await this.#cached.after(this.#key, seen, undefined)
+        await cached.after(this.#key, seen, undefined)
       }
       throw error
     }
     const key = await this.#keyOf().catch(() => undefined)
-    if (key !== undefined) await this.#cached.after(key, seen, added)
-    // A total that is being read may lack this: up to now, the cache may have said the old one. It
-    // is of no use to callers who come from now on.
-    this.#recentTotal.forget()
+    if (key !== undefined) await cached.after(key, seen, added)
   }
 
   #total(): Promise<number> {
@@ -160,6 +168,7 @@ export class ShardedCounterIn {
   }
 
   async #readRecent(): Promise<number> {
+    if (!this.#cached) return this.#total()
     const key = await this.#keyOf()
     return key === undefined ? 0 : this.#cached.get(key, () => this.#total())
   }
