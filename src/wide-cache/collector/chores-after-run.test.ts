@@ -10,13 +10,16 @@ const NOW = 1_700_000_000_000
 function bench() {
   const clock = new ManualClock(NOW)
   const done: string[] = []
-  const world = { fails: false }
+  const world = { fails: false, isFull: false }
   const chores = new Chores({
     settings: {
       name: 'test',
       periodSeconds: 1,
       removeOld: async () => void done.push('removes'),
-      afterDrain: async () => void done.push('folds'),
+      async afterDrain() {
+        done.push('folds')
+        return world.isFull
+      },
       async afterRun() {
         done.push('recounts')
         if (world.fails) throw new Error('away')
@@ -66,4 +69,19 @@ test('folding is due ten seconds later if rows were committed, and once a minute
   assert(chores.isDue(0))
   await chores.run(NOW, 0)
   assert.deepEqual(done, ['removes', 'recounts', 'folds'], 'writers commit directly, too')
+})
+
+test('while hours are full, values are folded after each drain', async () => {
+  const { clock, done, world, chores } = bench()
+  world.isFull = true
+  await chores.run(NOW, 1)
+  const folds: boolean[] = []
+  for (const isFull of [true, false, false]) {
+    world.isFull = isFull
+    await clock.advance(1_000)
+    done.length = 0
+    if (chores.isDue(1)) await chores.run(NOW, 1)
+    folds.push(done.includes('folds'))
+  }
+  assert.deepEqual(folds, [true, true, false])
 })

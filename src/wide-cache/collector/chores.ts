@@ -22,7 +22,7 @@ interface ChoresSettings {
   readonly removeOld:
     | ((database: Database, context: RetentionContext) => Promise<boolean | void>)
     | undefined
-  readonly afterDrain: ((database: Database) => Promise<void>) | undefined
+  readonly afterDrain: ((database: Database) => Promise<boolean>) | undefined
   readonly afterRun: ((database: Database, now: number) => Promise<void>) | undefined
 }
 
@@ -78,7 +78,7 @@ export class Chores {
     // Writers commit directly, too.
     if (afterDrain && (isMinute || (rows > 0 && began >= this.#afterDrainAt))) {
       this.#afterDrainAt = began + AFTER_EVERY_MS
-      await afterDrain(database)
+      if (await afterDrain(database)) this.#afterDrainAt = began
     }
   }
 
