@@ -11,7 +11,6 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'database/postgres/values.ts',
     'database/mysql/session.ts IN_TRANSACTION',
     'database/sqlite/session.ts',
-    'support/calendar-days.ts FIRST_WEEKDAY',
     'support/zone-calendar.ts LAST_OFFSET',
     'activity/packed-dimensions.ts MORE_OF_BOTS',
     'activity/visit.ts',

@@ -21,7 +21,7 @@ const LIMITS = {
   'the widget': 14_200,
   'the widget, gzipped': 4_000,
   'seen.js, gzipped': 860,
-  'the tarball': 750_000,
+  'the tarball': 790_000,
   'the tarball, unpacked': 2_400_000,
   'files in the tarball': 690,
   'runtime dependencies': 8,

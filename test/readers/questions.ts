@@ -112,7 +112,11 @@ const PAGE = { dimension: 'page', value: '/a' }
 const ITEM = { hits: HITS[0], value: 'a' }
 const DATES = { from: '2026-05-14', to: '2026-05-16' }
 const OTHER_DATES = { from: '2026-05-13', to: '2026-05-17' }
-const NAMED = [{ range: '7d' }, { range: '30d' }]
+const NAMED = [
+  ...each({ range: '7d' }, { range: '30d' }),
+  ...each({ range: '7d', step: -1 }, { step: -2 }),
+  ...each({ range: '7d', against: 'before' }, { against: 'none' }),
+]
 const OF_PAGE = { ...OTHER_DATES, dimension: 'device', value: '/b' }
 const OF_ITEM = { ...OTHER_DATES, hits: HITS[1], value: 'b' }
 const OF_LIST = { ...OTHER_DATES, dimension: 'device', n: 3 }
