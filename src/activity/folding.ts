@@ -41,11 +41,8 @@ export class Folding {
     this.#name = name
   }
 
-  /**
-   * Folds what is too much in hours of open days. What others lock is left for the next call.
-   * Returns whether an hour has had so many views that the next drain may fill it.
-   */
-  async run(database: Database): Promise<boolean> {
+  /** Folds what is too much in hours of open days. What others lock is left for the next call. */
+  async run(database: Database): Promise<void> {
     const { rows } = await database.query(
       'SELECT hour, views FROM activity_hours WHERE name = ? AND views > ? AND ' +
         `hour >= ${OPEN_HOUR}`,
@@ -53,17 +50,14 @@ export class Folding {
     )
     const views = new Map(rows.map((row) => [Number(row['hour']), Number(row['views'])]))
     for (const hour of this.#fineUpTo.keys()) if (!views.has(hour)) this.#fineUpTo.delete(hour)
-    let isFull = false
     for (const [hour, viewed] of views) {
       if (viewed <= (this.#fineUpTo.get(hour) ?? 0)) continue
-      isFull = true
       try {
         this.#fineUpTo.set(hour, viewed + (await this.#foldHour(database, hour)))
       } catch (error) {
         if (!(error instanceof DatabaseError && error.category === 'lock')) throw error
       }
     }
-    return isFull
   }
 
   /** Returns how many more values each dimension may list; below 0: too many are left. */

@@ -18,10 +18,10 @@ export interface EngineSettings<Row> extends GridSettings, OwnName {
   readonly readTtlSeconds: number
   readonly removeOld: RemoveOld | undefined
   /**
-   * Called by the process that collects: after drains that have committed rows, every 10 s at most,
-   * and each minute. Resolves with whether the next such drain is to call it, whatever the time.
+   * Called by the process that collects: after drains of a thousand rows, after others every 10 s
+   * at most, and each minute.
    */
-  readonly afterDrain: ((database: Database) => Promise<boolean>) | undefined
+  readonly afterDrain: ((database: Database) => Promise<void>) | undefined
   /**
    * Called by the process that collects, with the database's clock, after a run, every 10 s at
    * most. Must take milliseconds only.

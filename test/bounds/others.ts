@@ -85,6 +85,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'sequence/newest-generation.ts MAX_LOSSES',
     'support/schedule.ts MOMENTS_LOOKED_AT',
     'wide-cache/cached-read.ts',
+    'wide-cache/collector/chores.ts MANY_ROWS',
     'wide-cache/collector/lease.ts LOOKS_IN_SQL',
     'wide-cache/collector/name-drain.ts MAX_RESTARTS',
     'wide-cache/collector/same-cache.ts',

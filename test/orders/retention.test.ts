@@ -171,9 +171,8 @@ async function overfill(orders: Orders, ports: Ports, pages = MOST + MORE): Prom
   orders.look('UPDATE activity_hours SET views = ?', [pages])
 }
 
-const fold = async ({ database }: Pick<Ports, 'database'>): Promise<void> => {
-  await new Folding(NAME).run(database)
-}
+const fold = ({ database }: Pick<Ports, 'database'>): Promise<void> =>
+  new Folding(NAME).run(database)
 
 const SUMS = 'SELECT COUNT(*) AS n, SUM(views) AS views FROM activity_hour_values'
 

@@ -10,16 +10,13 @@ const NOW = 1_700_000_000_000
 function bench() {
   const clock = new ManualClock(NOW)
   const done: string[] = []
-  const world = { fails: false, isFull: false }
+  const world = { fails: false }
   const chores = new Chores({
     settings: {
       name: 'test',
       periodSeconds: 1,
       removeOld: async () => void done.push('removes'),
-      async afterDrain() {
-        done.push('folds')
-        return world.isFull
-      },
+      afterDrain: async () => void done.push('folds'),
       async afterRun() {
         done.push('recounts')
         if (world.fails) throw new Error('away')
@@ -52,36 +49,21 @@ test('a recount that fails is due again ten seconds later, and not at each run',
   assert.deepEqual(done, ['folds', 'recounts'])
 })
 
-test('folding is due ten seconds later if rows were committed, and once a minute', async () => {
+test('folding is due ten seconds later, after many rows, and once a minute', async () => {
   const { clock, done, chores } = bench()
   await chores.run(NOW, 0)
   assert.deepEqual(done, ['removes', 'recounts', 'folds'], 'after a restart')
   done.length = 0
   const folds: boolean[] = []
-  for (const rows of [1, 2, 0, 3, 4]) {
+  for (const rows of [1, 2, 0, 3, 4, 1_000, 999]) {
     await clock.advance(5_000)
     done.length = 0
     if (chores.isDue(rows)) await chores.run(NOW, rows)
     folds.push(done.includes('folds'))
   }
-  assert.deepEqual(folds, [false, true, false, true, false])
-  await clock.advance(35_000)
+  assert.deepEqual(folds, [false, true, false, true, false, true, false])
+  await clock.advance(25_000)
   assert(chores.isDue(0))
   await chores.run(NOW, 0)
   assert.deepEqual(done, ['removes', 'recounts', 'folds'], 'writers commit directly, too')
-})
-
-test('while hours are full, values are folded after each drain', async () => {
-  const { clock, done, world, chores } = bench()
-  world.isFull = true
-  await chores.run(NOW, 1)
-  const folds: boolean[] = []
-  for (const isFull of [true, false, false]) {
-    world.isFull = isFull
-    await clock.advance(1_000)
-    done.length = 0
-    if (chores.isDue(1)) await chores.run(NOW, 1)
-    folds.push(done.includes('folds'))
-  }
-  assert.deepEqual(folds, [true, true, false])
 })

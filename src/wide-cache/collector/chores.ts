@@ -15,6 +15,9 @@ const ENTRIES_EVERY_MS = 600_000
 /** Least time between two calls of `afterRun`, and of `afterDrain`. */
 const AFTER_EVERY_MS = 10_000
 
+/** Rows of a drain after which `afterDrain` is called at once: it costs each of them little. */
+const MANY_ROWS = 1_000
+
 interface ChoresSettings {
   readonly name: string
   /** The longest wait between two runs. */
@@ -22,7 +25,7 @@ interface ChoresSettings {
   readonly removeOld:
     | ((database: Database, context: RetentionContext) => Promise<boolean | void>)
     | undefined
-  readonly afterDrain: ((database: Database) => Promise<boolean>) | undefined
+  readonly afterDrain: ((database: Database) => Promise<void>) | undefined
   readonly afterRun: ((database: Database, now: number) => Promise<void>) | undefined
 }
 
@@ -56,7 +59,7 @@ export class Chores {
     return (
       elapsed >= this.#retentionAt ||
       (afterRun !== undefined && elapsed >= this.#afterRunAt) ||
-      (afterDrain !== undefined && rows > 0 && elapsed >= this.#afterDrainAt)
+      (afterDrain !== undefined && this.#isDrained(rows, elapsed))
     )
   }
 
@@ -76,10 +79,14 @@ export class Chores {
       await afterRun(database, now)
     }
     // Writers commit directly, too.
-    if (afterDrain && (isMinute || (rows > 0 && began >= this.#afterDrainAt))) {
+    if (afterDrain && (isMinute || this.#isDrained(rows, began))) {
       this.#afterDrainAt = began + AFTER_EVERY_MS
-      if (await afterDrain(database)) this.#afterDrainAt = began
+      await afterDrain(database)
     }
+  }
+
+  #isDrained(rows: number, elapsed: number): boolean {
+    return rows >= MANY_ROWS || (rows > 0 && elapsed >= this.#afterDrainAt)
   }
 
   async #removeOld(): Promise<void> {
