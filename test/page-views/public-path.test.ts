@@ -36,7 +36,8 @@ function proxy(port: number) {
     const path = url.slice(REMOVED.length)
     if (!url.startsWith(REMOVED)) return void res.writeHead(404).end()
     const asked = request(
-      { port, method, headers, path: path.startsWith('/') ? path : `/${path}` },
+      // A kept connection may be closed by the site while a request is on its way to it.
+      { port, method, headers, path: path.startsWith('/') ? path : `/${path}`, agent: false },
       (answer) => {
         res.writeHead(answer.statusCode!, answer.headers)
         answer.pipe(res)
