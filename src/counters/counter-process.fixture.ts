@@ -17,8 +17,9 @@ await counter.migrate()
 await Promise.all(
   Array.from({ length: CALLERS }, async () => {
     while (running) {
-      // Said before, so that a killed process has not counted more than it has said.
-      process.send?.({ begun: 1 })
+      // Said before, so that a killed process has not counted more than it has said: a busy parent
+      // reads late, and what waits in this process ends with it.
+      await new Promise((resolve) => process.send?.({ begun: 1 }, resolve))
       try {
         process.send?.({ value: (await counter.increment()) ?? 0 })
       } catch (error) {
