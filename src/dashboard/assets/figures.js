@@ -170,7 +170,8 @@ export function figuresView() {
     const isNow = metric() === 'now'
     panel.classList.toggle('split', isNow)
     reading.hidden = !isNow
-    const isEmpty = isNothing()
+    // An address that names a value shows that, and what leads to its page.
+    const isEmpty = isNothing() && item()['value'] === undefined
     panel.hidden = isEmpty
     start.hidden = !isEmpty
     listed.element.hidden = isEmpty
