@@ -12,9 +12,9 @@ test('a hint is read as it was published', async () => {
   const layer = fc.integer({ min: 0, max: 2 ** 40 })
   const prefixes = fc.array(fc.tuple(fc.nat().map(id), fc.integer({ min: -1, max: 2 ** 40 })))
   await fc.assert(
-    fc.asyncProperty(layer, layer, prefixes, async (after, to, list) => {
+    fc.asyncProperty(layer, layer, layer, prefixes, async (after, to, lostTo, list) => {
       const cache = memory()
-      const hint: DrainHint = { after, to, prefixes: new Map(list) }
+      const hint: DrainHint = { after, to, lostTo, prefixes: new Map(list) }
       await publishHint(cache, grid, hint)
       assert.deepEqual(await readHint(cache, grid), hint)
     }),
@@ -23,7 +23,7 @@ test('a hint is read as it was published', async () => {
 })
 
 test('a frame is missing if its layer is drained and its writer has not come so far', () => {
-  const hint: DrainHint = { after: 10, to: 20, prefixes: new Map([[id(1), 5]]) }
+  const hint: DrainHint = { after: 10, to: 20, lostTo: 4, prefixes: new Map([[id(1), 5]]) }
   const missing = (writer: number, sequence: number, layer: number | undefined): boolean =>
     missingIn(hint, [{ writer: id(writer), sequence, layer }]).missing.length === 1
   assert.equal(missing(1, 5, 20), false, 'settled')
@@ -34,10 +34,11 @@ test('a frame is missing if its layer is drained and its writer has not come so 
   assert.equal(missing(2, 0, 20), true, 'of a writer of whom nothing was found')
   assert.equal(missing(2, 0, 11), true)
   assert.equal(missing(2, 0, 10), false, 'in a layer that another collector has drained')
+  assert.equal(missing(2, 0, 3), true, 'in one of which a server has lost its memory')
 })
 
 test('behind a frame that is only late, the prefix says nothing', () => {
-  const hint: DrainHint = { after: 10, to: 20, prefixes: new Map([[id(1), 5]]) }
+  const hint: DrainHint = { after: 10, to: 20, lostTo: 0, prefixes: new Map([[id(1), 5]]) }
   const held = (...layers: (number | undefined)[]) =>
     layers.map((layer, index) => ({ writer: id(1), sequence: 5 + index, layer }))
   const numbers = (frames: ReturnType<typeof held>): [number[], boolean] => {
@@ -54,7 +55,7 @@ test('behind a frame that is only late, the prefix says nothing', () => {
 test('a silent cache, none, and bytes that are no hint tell nothing', async () => {
   const cache = memory()
   assert.equal(await readHint(cache, grid), undefined)
-  const full = { after: 1, to: 2, prefixes: new Map<string, number>() }
+  const full = { after: 1, to: 2, lostTo: 0, prefixes: new Map<string, number>() }
   for (let n = 0; n <= MAX_WRITERS; n++) full.prefixes.set(id(n), n)
   await publishHint(cache, grid, full)
   assert.equal(await readHint(cache, grid), undefined, 'more writers than a hint may name')

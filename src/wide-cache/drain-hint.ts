@@ -16,6 +16,8 @@ export interface DrainHint {
    */
   readonly after: number
   readonly to: number
+  /** Up to this layer frames may be lost, because a server of the cache has lost its memory. */
+  readonly lostTo: number
   /** The sequence number up to which all frames are settled, by the ids of their writers. */
   readonly prefixes: ReadonlyMap<string, number>
 }
@@ -30,7 +32,7 @@ const LAYER_BYTES = 6
 const WRITER_BYTES = 16
 const SEQUENCE_BYTES = 6
 const ENTRY_BYTES = WRITER_BYTES + SEQUENCE_BYTES
-const HEADER_BYTES = 2 * LAYER_BYTES
+const HEADER_BYTES = 3 * LAYER_BYTES
 
 /** A frame that its writer holds, with the layer in which it was placed, if it was. */
 interface Held {
@@ -46,7 +48,7 @@ interface Held {
  * of these layers: those behind it may have come.
  */
 export function missingIn<Frame extends Held>(
-  { after, to, prefixes }: DrainHint,
+  { after, to, lostTo, prefixes }: DrainHint,
   held: Iterable<Frame>,
 ): { missing: Frame[]; isSure: boolean } {
   const missing: Frame[] = []
@@ -58,7 +60,7 @@ export function missingIn<Frame extends Held>(
     const prefix = prefixes.get(writer)
     const isDrained = layer !== undefined && layer <= to
     if (prefix === undefined) {
-      if (isDrained && layer > after) missing.push(frame)
+      if (isDrained && (layer > after || layer <= lostTo)) missing.push(frame)
     } else if (sequence > prefix) {
       if (!begins.has(writer)) begins.set(writer, isDrained)
       if (!isDrained) continue
@@ -80,11 +82,12 @@ export async function readHint(cache: Cache, grid: Grid): Promise<DrainHint | un
   return bytes && decodeHint(bytes)
 }
 
-function encodeHint({ after, to, prefixes }: DrainHint): Buffer {
+function encodeHint({ after, to, lostTo, prefixes }: DrainHint): Buffer {
   const bytes = Buffer.alloc(HEADER_BYTES + prefixes.size * ENTRY_BYTES)
   // A machine boots in 1970, and no layer is older.
   bytes.writeUIntBE(Math.max(0, after), 0, LAYER_BYTES)
   bytes.writeUIntBE(Math.max(0, to), LAYER_BYTES, LAYER_BYTES)
+  bytes.writeUIntBE(lostTo, 2 * LAYER_BYTES, LAYER_BYTES)
   let at = HEADER_BYTES
   for (const [writer, prefix] of prefixes) {
     bytes.write(writer, at, 'hex')
@@ -108,6 +111,7 @@ function decodeHint(bytes: Buffer): DrainHint | undefined {
   return {
     after: bytes.readUIntBE(0, LAYER_BYTES),
     to: bytes.readUIntBE(LAYER_BYTES, LAYER_BYTES),
+    lostTo: bytes.readUIntBE(2 * LAYER_BYTES, LAYER_BYTES),
     prefixes,
   }
 }

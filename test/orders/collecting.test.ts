@@ -108,7 +108,7 @@ test('a collector that ends takes back nothing that the next one has published',
         if (!(await two.record.lease(two.database, present - LAYER_MS, 1))) return
         const report = newReport()
         const [state] = await two.record.states(two.database)
-        await drainOf(two).drain(present, state!.watermark, undefined, report)
+        await drainOf(two).drain(present, state!, undefined, report)
       },
     })
     // So that nothing is under way any more.

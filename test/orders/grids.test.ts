@@ -12,7 +12,7 @@ import { removeOldEntries } from '../../src/wide-cache/ledger/retention.js'
 import { Sender } from '../../src/wide-cache/ledger/sender.fixture.js'
 import { removeName } from '../../src/wide-cache/operations/remove-name.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { drainOf, drainOnce, enterGrid, type Parts, partsOf } from './parts.js'
+import { drainOf, drainOnce, enterGrid, type Parts, partsOf, rememberKeys } from './parts.js'
 import { LAYER_MS, NAME, openWideCache } from './wide-cache.js'
 
 const MONTH_MS = 31 * 24 * 3600 * 1000
@@ -69,6 +69,7 @@ test('a grid in which a drain finds frames is not removed as old', async () => {
     const [chores, one] = [partsOf(orders.actor('chores')), partsOf(orders.actor('one'))]
     await enterGrid(orders, [one])
     await orders.pass(MONTH_MS)
+    await rememberKeys(orders)
     const { record, clock } = one
     const grid = record.grid!
     const drain = drainOf(one)

@@ -1,4 +1,6 @@
 /** Parts of a process of a wide cache of texts, for laws that need not all of it. */
+import { MAX_TTL_SECONDS } from '../../src/cache/cache.js'
+import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { type DrainReport, newReport } from '../../src/wide-cache/collector/drain-report.js'
 import { GridDrain } from '../../src/wide-cache/collector/grid-drain.js'
 import { SameCache } from '../../src/wide-cache/collector/same-cache.js'
@@ -104,6 +106,14 @@ export async function enterGrid(
     for (const { record, database } of others) await record.states(database)
     for (const { cache } of [first, ...others]) await cache.namespace.enter()
   })
+  await rememberKeys(orders)
+}
+
+/** So that no order is added by a collector that finds that the cache is new. */
+export async function rememberKeys(orders: Orders): Promise<void> {
+  for (const key of MEMORY_KEYS) {
+    await orders.store.set(orders.keyStart() + key, Buffer.from('0'), MAX_TTL_SECONDS)
+  }
 }
 
 /** Returns a drain of the grid of a process. */
@@ -130,7 +140,7 @@ export async function drainOnce(
   report: DrainReport = newReport(),
 ): Promise<DrainReport> {
   const [state] = await record.states(database)
-  await drain.drain(await database.now(), state!.watermark, undefined, report)
+  await drain.drain(await database.now(), state!, undefined, report)
   return report
 }
 

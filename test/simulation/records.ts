@@ -65,6 +65,8 @@ export class Records {
   calmSince = Infinity
   /** Time at which the cache lost cells though all was calm. */
   lostCellsAt = -Infinity
+  /** Its servers lost all that they held: no figure goes past what was in their cells. */
+  lostMemory = false
   readonly #world: World
 
   constructor(world: World) {

@@ -14,6 +14,7 @@ import { type Ailment, Records, ROW_ID_BYTES } from './records.js'
 import { flushMsOf, type Scenario } from './scenario.js'
 import { gridsOf, hasMark, isCell, marksKeyOf } from './schema.js'
 import { Site } from './site.js'
+import type { Random } from '../simulated-world/random.js'
 import { SimulatedCacheServer, serverOf } from '../simulated-world/simulated-cache-server.js'
 import { EPOCH, type World } from '../simulated-world/world.js'
 
@@ -457,10 +458,11 @@ export class Run {
     const chance = random.pick([1, 1, 0.5])
     const how = random.fork()
     if (scenario.goesBack > 0 && how.chance(0.5)) restore(how.chance(0.5))
+    else if (chance === 1) await this.#loseMemory(how)
     else {
       for (const server of this.servers) {
         for (const key of server.items.keys()) {
-          if (chance === 1 || (isCell(key) && random.chance(chance))) server.remove(key)
+          if (isCell(key) && random.chance(chance)) server.remove(key)
         }
       }
     }
@@ -471,6 +473,21 @@ export class Run {
         frame.process.site.truth.settled(frame),
         () => `frame ${frame.key}, which the cache has lost, waits for long`,
       )
+    }
+  }
+
+  /** Servers of the cache lose all that they hold, all or one of them, once or again and again. */
+  async #loseMemory(random: Random): Promise<void> {
+    const { world, records, servers } = this
+    records.lostMemory = true
+    for (let times = random.pick([1, 1, 4]); times > 0; times--) {
+      const lost = random.chance(0.5) ? servers : [random.pick(servers)]
+      for (const server of lost) server.clear()
+      records.lostCellsAt = world.now
+      for (let at = 0; at < LOSS_WITHIN_MS; at += 500) {
+        this.#later(at, 500, (actor) => this.#read(actor))
+      }
+      if (times > 1) await world.pass(random.between(1_500, 4_500))
     }
   }
 

@@ -112,7 +112,8 @@ export class Truth {
 
   /** What the cache has lost is missing for a short time only, though figures go on. */
   #checkLost({ name, measure }: WideCacheProcess, asOf: number): void {
-    const before = asOf - EPOCH - toldTooEarlyMs(this.#scenario)
+    const { lostMemory } = this.#records
+    const before = asOf - EPOCH - (lostMemory ? 0 : toldTooEarlyMs(this.#scenario))
     for (const frame of this.#records.frames.values()) {
       if (frame.process.site.truth !== this || frame.process.measure !== measure) continue
       const recordedAt = Math.min(...frame.rows.map((row) => row.recordedAt))
@@ -154,7 +155,7 @@ export class Truth {
     const frame = this.#records.frameOf(row)
     this.#world.check(
       !frame ||
-        frame.closedAt <= this.#records.lostCellsAt ||
+        (frame.closedAt <= this.#records.lostCellsAt && !this.#records.lostMemory) ||
         !mustBeInTime(this.#records, this.#scenario, frame),
       () =>
         `row ${row.id} of ${row.process.name} comes to SQL though figures were complete ` +

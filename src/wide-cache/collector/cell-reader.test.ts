@@ -7,6 +7,7 @@ import { BurstLogger } from '../../support/logger.js'
 import { FIRST_HEADER } from '../frame.fixture.js'
 import { HEADER_BYTES, sealFrame } from '../frame.js'
 import { Grid } from '../grid.js'
+import { MEMORY_KEYS } from './cache-memory.js'
 import { CellReader } from './cell-reader.js'
 
 const STAMP = 7
@@ -21,12 +22,13 @@ function frameOf(sequence: number): Buffer {
 }
 
 /** Two servers: one has column 0 and the other has column 1. */
-function bench() {
+function bench(scope: 'shared' | 'private' = 'private') {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const grid = new Grid(Buffer.alloc(16, 1), { width: 2, layerSeconds: 3 })
   const stored = new Map<string, Buffer>()
   const world = { silent: new Set<string>(), asked: [] as (readonly string[])[], stallMs: 0 }
   const cache = {
+    scope,
     getMany: async (
       keys: readonly string[],
       onUnanswered: (key: string, error: CacheError) => void,
@@ -53,6 +55,7 @@ function bench() {
     log,
     reader,
     world,
+    remember: (key: string, value: string) => stored.set(key, Buffer.from(value)),
     put: (layer: number, column: number, ...pieces: Buffer[]) =>
       stored.set(grid.keys.cell(layer, column), Buffer.concat(pieces)),
     /** One drain of the layers 1 to 3. */
@@ -65,6 +68,22 @@ function bench() {
     },
   }
 }
+
+test('of a shared cache the keys of its memory are read with the cells', async () => {
+  const it = bench('shared')
+  it.put(1, 0, frameOf(0))
+  it.remember(MEMORY_KEYS[0]!, '12')
+  it.world.silent.add(`server${MEMORY_KEYS[1]!.at(-1)}`)
+  const { memory, forgotten, frames, keys } = await it.drain()
+  assert.deepEqual([memory, frames.length, keys.length], [[12], 1, 1])
+  const silent = MEMORY_KEYS.filter((key) => key.endsWith(MEMORY_KEYS[1]!.at(-1)!))
+  assert.deepEqual(
+    forgotten,
+    MEMORY_KEYS.slice(1).filter((key) => !silent.includes(key)),
+    'but of what a silent server has nothing is known',
+  )
+  assert.equal((await bench().drain()).forgotten.length, 0, 'a private cache loses nothing')
+})
 
 test('all cells of some layers are read at once, and what is no frame is set apart', async () => {
   const it = bench()

@@ -3,6 +3,7 @@ import { type Clock, sleep } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { type Frame, readCell } from '../frame.js'
 import type { Grid } from '../grid.js'
+import { MEMORY_KEYS, type MemoryRead } from './cache-memory.js'
 
 /** Time for which a silent server is waited for before the watermark passes its cells. */
 const SERVER_PATIENCE_MS = 60_000
@@ -17,7 +18,7 @@ const LAST_CHANCE_MS = 1_500
 const PAUSE_BYTES = 512 * 1024
 
 /** Contents of the cells of some layers. */
-export interface LayersRead {
+export interface LayersRead extends MemoryRead {
   readonly frames: Frame[]
   /** Bytes that are no frame of the kind. */
   readonly foreign: Buffer[]
@@ -68,7 +69,18 @@ export class CellReader {
   /** Reads all cells of the layers `from` to `to` at once, and adds to `silent`. */
   async read(from: number, to: number, silent: SilentServers): Promise<LayersRead> {
     const layers = this.#cellsOf(from, to)
-    const { cells, unanswered } = await this.#get([...layers.keys()], silent)
+    // A private cache keeps its memory for as long as its process.
+    const memoryKeys = this.#parts.cache.scope === 'shared' ? MEMORY_KEYS : []
+    const forgotten = new Set(memoryKeys)
+    const { cells, unanswered } = await this.#get([...layers.keys()], forgotten, silent)
+    const memory: number[] = []
+    for (const key of memoryKeys) {
+      const value = cells.get(key)
+      if (value === undefined) continue
+      memory.push(Number(value.toString()))
+      forgotten.delete(key)
+      cells.delete(key)
+    }
     const frames: Frame[] = []
     const foreign: Buffer[] = []
     let bytes = 0
@@ -92,6 +104,8 @@ export class CellReader {
       bytes,
       unanswered: unanswered.length,
       firstUnanswered,
+      memory,
+      forgotten: [...forgotten],
     }
   }
 
@@ -119,9 +133,13 @@ export class CellReader {
     return layers
   }
 
-  /** Reads cells. Returns those that exist, and the keys of those that are unanswered. */
+  /**
+   * Reads cells, and other keys with them. Returns those that exist, and the keys of the cells that
+   * are unanswered. Removes from `others` what is unanswered.
+   */
   async #get(
     keys: readonly string[],
+    others: Set<string>,
     silent: SilentServers,
   ): Promise<{ cells: Map<string, Buffer>; unanswered: string[] }> {
     const { cache, clock } = this.#parts
@@ -129,7 +147,8 @@ export class CellReader {
     const servers = new Map<string, string>()
     // A server is silent from when it is asked on: the answer may be looked at much later.
     const elapsed = clock.elapsed()
-    const cells = await cache.getMany(keys, (key, error) => {
+    const cells = await cache.getMany([...keys, ...others], (key, error) => {
+      if (others.delete(key)) return
       servers.set(key, error.server ?? '')
       this.#warn(error)
     })

@@ -5,8 +5,7 @@ import type { Layers } from '../layers.js'
 const NAMED_SECONDS = 120
 
 /**
- * The writers whose frames the drains of one grid have found, and how far they have come. Knows of
- * the layers that this process has drained since another one last did.
+ * The writers whose frames the drains of one grid have found, and how far they have come.
  */
 export class DrainedWriters {
   readonly #layers: Layers
@@ -21,18 +20,28 @@ export class DrainedWriters {
     this.#layers = layers
   }
 
-  get hint(): DrainHint {
+  /** What writers need to know. `lostTo`: see {@link DrainHint}. */
+  hint(lostTo: number): DrainHint {
     const prefixes = new Map<string, number>()
     for (const [writer, { prefix }] of this.#known) prefixes.set(writer, prefix)
-    return { after: this.#after, to: this.#to, prefixes }
+    return { after: this.#after, to: this.#to, lostTo, prefixes }
   }
 
-  /** Begins a drain above `watermark`. What others have drained meanwhile is not known. */
-  begin(watermark: number): void {
+  /**
+   * Begins a drain above `watermark`. What others have drained meanwhile is known by the hint that
+   * the last of them has published.
+   */
+  async begin(watermark: number, published: () => Promise<DrainHint | undefined>): Promise<void> {
     if (watermark === this.#to) return
     this.#noted.clear()
     this.#known.clear()
     this.#after = this.#to = watermark
+    const theirs = await published()
+    if (theirs?.to !== watermark) return
+    this.#after = theirs.after
+    for (const [writer, prefix] of theirs.prefixes) {
+      this.#known.set(writer, { prefix, to: watermark })
+    }
   }
 
   /** Notes how far writers have come, after a commit. */

@@ -83,7 +83,7 @@ function bench() {
     /** Returns the number of cells that a drain has read. */
     async drain(report = newReport()): Promise<number> {
       const before = world.cellsRead
-      await drain.drain(NOW, NEWEST - 1, undefined, report)
+      await drain.drain(NOW, { watermark: NEWEST - 1, isNew: false }, undefined, report)
       return world.cellsRead - before
     },
     close: () => cache.close(),

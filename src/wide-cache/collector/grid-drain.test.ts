@@ -85,10 +85,13 @@ for (const [how, commit] of Object.entries(YOUNG)) {
 
 test('the watermark is published before a cell is read, and again in a long drain', async () => {
   const { drain, done, close } = bench()
-  assert.deepEqual(await drain.drain(NOW, PRESENT - 1_000, undefined, newReport()), {
-    newest: PRESENT - 2,
-    isWhole: true,
-  })
+  assert.deepEqual(
+    await drain.drain(NOW, { watermark: PRESENT - 1_000, isNew: false }, undefined, newReport()),
+    {
+      newest: PRESENT - 2,
+      isWhole: true,
+    },
+  )
   assert.deepEqual(done.slice(0, 5), [
     'published 2 layers ago',
     'reads',
@@ -145,7 +148,7 @@ test('after its commit a drain tells whose frames it has found, and in which lay
   put(newest - 1, 0xaa)
   put(newest, 0xbb)
   silent.add(grid.keys.cell(newest, 0))
-  await drain.drain(NOW, newest - 2, undefined, newReport())
+  await drain.drain(NOW, { watermark: newest - 2, isNew: false }, undefined, newReport())
   assert.deepEqual(commits, ['hint none', `raises to ${newest - 1}`])
   const found = [
     ['aa', 4],
@@ -154,10 +157,10 @@ test('after its commit a drain tells whose frames it has found, and in which lay
   // Its layer is not drained: what it holds beside is not known.
   assert.deepEqual(await hint(), [newest - 2, newest - 1, found])
   silent.clear()
-  await drain.drain(NOW, newest - 1, undefined, newReport())
+  await drain.drain(NOW, { watermark: newest - 1, isNew: false }, undefined, newReport())
   assert.deepEqual(await hint(), [newest - 2, newest, found])
   put(newest + 8, 0xcc)
-  await drain.drain(NOW + 8_000, newest + 5, undefined, newReport())
+  await drain.drain(NOW + 8_000, { watermark: newest + 5, isNew: false }, undefined, newReport())
   assert.deepEqual(await hint(), [newest + 5, newest + 8, [['cc', 4]]], 'others have drained')
   await close()
 })
@@ -165,13 +168,13 @@ test('after its commit a drain tells whose frames it has found, and in which lay
 test('a process that drains a grid for the first time looks back five minutes', async () => {
   const { drain, asked, close } = bench()
   const newest = PRESENT - 2
-  await drain.drain(NOW, newest - 1, undefined, newReport())
+  await drain.drain(NOW, { watermark: newest - 1, isNew: false }, undefined, newReport())
   assert.deepEqual(
     [asked.size, asked.has(grid.keys.cell(newest - 300, 0)), asked.has(grid.keys.cell(newest, 0))],
     [301, true, true],
   )
   asked.clear()
-  await drain.drain(NOW + 1_000, newest, undefined, newReport())
+  await drain.drain(NOW + 1_000, { watermark: newest, isNew: false }, undefined, newReport())
   assert.deepEqual([...asked], [grid.keys.cell(newest + 1, 0)])
   await close()
 })
@@ -179,7 +182,7 @@ test('a process that drains a grid for the first time looks back five minutes', 
 test('where the watermark had expired, a drain looks back again', async () => {
   const { drain, asked, clock, close } = bench()
   const newest = PRESENT - 2
-  await drain.drain(NOW, newest - 1, undefined, newReport())
+  await drain.drain(NOW, { watermark: newest - 1, isNew: false }, undefined, newReport())
   for (const [pause, layers] of [
     [19_999, 1],
     [20_000, 301],
@@ -187,7 +190,7 @@ test('where the watermark had expired, a drain looks back again', async () => {
   ] as const) {
     asked.clear()
     await clock.advance(pause)
-    await drain.drain(NOW, newest - 1, undefined, newReport())
+    await drain.drain(NOW, { watermark: newest - 1, isNew: false }, undefined, newReport())
     assert.equal(asked.size, layers, `after ${pause} ms`)
   }
   await close()
@@ -203,10 +206,13 @@ test('a process whose first drain fails looks back in the next one', async () =>
     } as never,
   })
   const newest = PRESENT - 2
-  await assert.rejects(drain.drain(NOW, newest - 1, undefined, newReport()), /away/)
+  await assert.rejects(
+    drain.drain(NOW, { watermark: newest - 1, isNew: false }, undefined, newReport()),
+    /away/,
+  )
   fails = false
   asked.clear()
-  await drain.drain(NOW, newest - 1, undefined, newReport())
+  await drain.drain(NOW, { watermark: newest - 1, isNew: false }, undefined, newReport())
   assert.equal(asked.size, 301)
   await close()
 })
@@ -217,7 +223,12 @@ test('cells below a watermark that was too high are read until all have answered
   silent.add(oldest)
   const drained = async () => {
     asked.clear()
-    const { isWhole } = await drain.drain(NOW, PRESENT, undefined, newReport())
+    const { isWhole } = await drain.drain(
+      NOW,
+      { watermark: PRESENT, isNew: false },
+      undefined,
+      newReport(),
+    )
     return { isWhole, isRead: asked.has(oldest) }
   }
   assert.deepEqual(await drained(), { isWhole: false, isRead: true })
@@ -239,7 +250,7 @@ test('a watermark ahead of the clock falls with the last of all living cells', a
   silent.add(grid.keys.cell(PRESENT - 1_000, 0))
   const report = newReport()
   const drained = async (): Promise<boolean> =>
-    (await drain.drain(NOW, PRESENT + 100, undefined, report)).isWhole
+    (await drain.drain(NOW, { watermark: PRESENT + 100, isNew: false }, undefined, report)).isWhole
   assert(!(await drained()))
   assert.deepEqual([moves, report.watermark], [[], PRESENT + 100], 'it waits for all answers')
   assert.equal(await readHint(cache, grid), undefined)
@@ -256,7 +267,12 @@ test('a watermark ahead of the clock falls with the last of all living cells', a
 test('a watermark falls on a machine that boots in 1970, where no layer is below 0', async () => {
   const { drain, cache, close } = bench()
   for (const seconds of [0, 5, 10_000]) {
-    const { newest } = await drain.drain(seconds * 1_000, PRESENT, undefined, newReport())
+    const { newest } = await drain.drain(
+      seconds * 1_000,
+      { watermark: PRESENT, isNew: false },
+      undefined,
+      newReport(),
+    )
     assert.equal(newest, seconds - 2)
     const { after, to } = (await readHint(cache, grid))!
     assert.deepEqual([after, to], [Math.max(0, newest - 3_601), Math.max(0, newest)])

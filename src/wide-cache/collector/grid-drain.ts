@@ -1,8 +1,9 @@
 import { CacheError } from '../../cache/cache.js'
-import { publishHint } from '../drain-hint.js'
+import { publishHint, readHint } from '../drain-hint.js'
 import type { Grid } from '../grid.js'
 import type { GridSettings } from '../grid-options.js'
 import type { Layers } from '../layers.js'
+import type { GridState } from '../ledger/grid-record.js'
 import { MAX_AHEAD_MS, type PublishedWatermark } from '../published-watermark.js'
 import {
   CellReader,
@@ -10,6 +11,7 @@ import {
   type LayersRead,
   type SilentServers,
 } from './cell-reader.js'
+import { CacheMemory } from './cache-memory.js'
 import { DrainCommit, type DrainCommitParts } from './drain-commit.js'
 import { countRead, type DrainReport } from './drain-report.js'
 import { DrainedWriters } from './drained-writers.js'
@@ -52,7 +54,7 @@ const LOOK_BACK_SECONDS = 300
 export interface Drained {
   /** The newest layer that was old enough. */
   readonly newest: number
-  /** Whether all cells up to it were answered. */
+  /** Whether all cells up to it were answered, and no younger ones may have been lost. */
   readonly isWhole: boolean
 }
 
@@ -77,6 +79,7 @@ export class GridDrain {
   readonly #parts: DrainParts
   readonly #grid: Grid
   readonly #reader: CellReader
+  readonly #memory: CacheMemory
   readonly #writers: DrainedWriters
   readonly #commit: DrainCommit
   /**
@@ -94,13 +97,14 @@ export class GridDrain {
     this.#parts = parts
     this.#grid = grid
     this.#reader = new CellReader(parts, grid)
+    this.#memory = new CacheMemory(parts.cache, grid)
     this.#writers = new DrainedWriters(grid.layers)
     this.#commit = new DrainCommit(parts, this.#writers)
     this.young = new YoungLayers(parts, grid, this.#reader, this.#commit)
   }
 
   /**
-   * Drains from `watermark` to the newest layer that is old enough. If the watermark is far ahead,
+   * Drains from the watermark to the newest layer that is old enough. If the watermark is far ahead,
    * drains all layers that may live, and sets it to the newest of them.
    *
    * @param now the database's clock
@@ -109,7 +113,7 @@ export class GridDrain {
    */
   async drain(
     now: number,
-    watermark: number,
+    { watermark, isNew }: Pick<GridState, 'watermark' | 'isNew'>,
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
@@ -121,7 +125,7 @@ export class GridDrain {
     await this.#publish(newest)
     let from = this.#oldestToDrain(watermark, newest)
     const isAhead = isFarAhead(watermark, this.#grid.layers, now)
-    this.#writers.begin(isAhead ? from - 1 : watermark)
+    await this.#writers.begin(isAhead ? from - 1 : watermark, () => readHint(cache, this.#grid))
     let raised = watermark
     // Layers above an unanswered cell are drained too, but the watermark stays below it.
     let stays = false
@@ -130,6 +134,7 @@ export class GridDrain {
       const to = Math.min(newest, from + layers - 1)
       const read = await this.#reader.read(from, to, silent)
       countRead(read, report)
+      await this.#memory.look(read, now, isNew)
       const passable: number = stays ? raised : Math.min(to, read.firstUnanswered - 1)
       stays ||= passable < to
       const raise =
@@ -141,7 +146,7 @@ export class GridDrain {
               to: passable,
               mark,
               used: read.frames.length > 0,
-              leapAfterMs: this.#leapAfterMs,
+              leapAfterMs: raised < this.#memory.lostTo ? 0 : this.#leapAfterMs,
             }
           : undefined
       await this.#commit.settle(read, report, raise)
@@ -161,8 +166,9 @@ export class GridDrain {
     this.#hasLookedBack = true
     await this.#reader.forgetSilence(silent)
     report.watermark = raised
-    if (raised !== watermark) await publishHint(cache, this.#grid, this.#writers.hint)
-    return { newest, isWhole: !stays }
+    const { lostTo } = this.#memory
+    if (raised !== watermark) await publishHint(cache, this.#grid, this.#writers.hint(lostTo))
+    return { newest, isWhole: !stays && newest >= lostTo }
   }
 
   /**

@@ -22,7 +22,7 @@ function gridOf(id: number, layerSeconds = 1): Grid {
 /** A grid whose newest layer that is old enough is drained, or the one before it. */
 function stateOf(grid: Grid, toDrain: 0 | 1 = 1): GridState {
   const newest = grid.layers.at(NOW) - DRAIN_AFTER_LAYERS
-  return { grid, watermark: newest - toDrain, completeTo: 0, flushMs: FLUSH_MS }
+  return { grid, watermark: newest - toDrain, completeTo: 0, flushMs: FLUSH_MS, isNew: false }
 }
 
 /** Drains of the grids that SQL has, with empty cells. Notes what they do, in order. */

@@ -118,7 +118,7 @@ export class NameDrain {
     const drained = await this.#untilDrained(drain, state, steady, report)
     if (!drained) return
     const { watermark } = report
-    this.#known.set(idOf(grid), { ...state, watermark })
+    this.#known.set(idOf(grid), { ...state, watermark, isNew: false })
     if (drained.isWhole) await this.#commitEarly(grid, drain.young, drained.newest, report)
     if (all) await drain.young.commitAll(drained.newest, report)
     if (record.grid !== grid) report.watermark = before
@@ -197,7 +197,7 @@ export class NameDrain {
     while (state) {
       try {
         const now = await this.#now(steady, state)
-        return await drain.drain(now, state.watermark, cache.namespace.newest, report)
+        return await drain.drain(now, state, cache.namespace.newest, report)
       } catch (error) {
         if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error
       }

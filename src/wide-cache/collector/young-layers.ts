@@ -67,7 +67,7 @@ export class YoungLayers {
       const last = Math.min(to, from + LAYERS_AT_ONCE - 1)
       const read = await this.#reader.read(from, last, silent)
       bytes += read.bytes
-      answered &&= read.unanswered === 0
+      answered &&= read.unanswered === 0 && read.forgotten.length < 2
       // Most of them have been read early before.
       await this.#commit.commitUnsettled(read.frames, report)
     }

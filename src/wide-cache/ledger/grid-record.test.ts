@@ -123,9 +123,9 @@ for (const [where, open] of databases) {
     const watermark = async (): Promise<number> =>
       (await one.states(database)).find(({ grid }) => grid.id.equals(id))!.watermark
     /** Moves the watermark. Returns the last leap: where from, how old. */
-    const moveTo = async (to: number): Promise<[number, number]> => {
+    const moveTo = async (to: number, leapAfterMs = 75_000): Promise<[number, number]> => {
       const from = await watermark()
-      const rest = { mark: undefined, used: false, leapAfterMs: 75_000 }
+      const rest = { mark: undefined, used: false, leapAfterMs }
       await one.raise(database, { grid: one.grid!, namespace, from, to, ...rest }, now)
       const {
         rows: [row],
@@ -134,9 +134,9 @@ for (const [where, open] of databases) {
       ])
       return [Number(row!['leapt_from']), now - Number(row!['leapt_at'])]
     }
-    const raise = async (ms: number): Promise<[number, number]> => {
+    const raise = async (ms: number, leapAfterMs?: number): Promise<[number, number]> => {
       now += ms
-      return moveTo((await watermark()) + 1)
+      return moveTo((await watermark()) + 1, leapAfterMs)
     }
     assert.deepEqual(await raise(75_000), [0, DAY_MS + 75_000], 'it has risen in time')
     assert.deepEqual(await raise(75_001), [end(first + 1), 0])
@@ -145,6 +145,10 @@ for (const [where, open] of databases) {
     assert.deepEqual(await raise(80_000), [end(first + 9), 0], 'all was there up to a later moment')
     await one.completeTo(database, one.grid!, now + DAY_MS)
     assert.deepEqual(await raise(80_000), [end(first + 4), 0], 'a clock was ahead')
+    const [from] = await raise(16_000, 0)
+    assert.equal(from, end(first + 5), 'the cache may have lost frames')
+    assert.deepEqual(await raise(14_000, 0), [from, 0], 'and again, before writers had time')
+    assert.deepEqual(await raise(15_001, 0), [end(first + 7), 0])
 
     // The clock is a day ahead, and right again.
     const at = (): number => one.grid!.layers.at(now)

@@ -52,6 +52,8 @@ export interface GridState {
   readonly completeTo: number
   /** The longest time that a frame of its processes gathers rows, in milliseconds. */
   readonly flushMs: number
+  /** No collector has raised its watermark yet. */
+  readonly isNew: boolean
 }
 
 /** A collecting run that has ended. */
@@ -102,11 +104,12 @@ function valuesOf(run: Run | undefined): (number | null)[] {
 }
 
 /**
- * Notes a leap, if the watermark has rested for long. Stands before `moved_at`: MySQL sees in an
+ * Notes a leap, if the watermark has rested for long. One that follows another within its time
+ * leaps from where that has. Stands before `moved_at`: MySQL sees in an
  * assignment what those before it have set.
  */
 const RISE =
-  'leapt_from = CASE WHEN moved_at >= ? THEN leapt_from ' +
+  'leapt_from = CASE WHEN moved_at >= ? OR leapt_at BETWEEN ? AND ? THEN leapt_from ' +
   'WHEN complete_to BETWEEN ? AND ? THEN complete_to ELSE ? END, ' +
   'leapt_at = CASE WHEN moved_at >= ? THEN leapt_at ELSE ? END'
 
@@ -232,7 +235,7 @@ export class GridRecord {
    */
   async states(database: Queryable): Promise<GridState[]> {
     const { rows } = await database.query(
-      'SELECT id, width, layer_seconds, watermark, complete_to, flush_ms, lease_owner ' +
+      'SELECT id, width, layer_seconds, watermark, complete_to, flush_ms, lease_owner, mark ' +
         'FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id',
       [this.#name, this.#privateTo],
     )
@@ -243,6 +246,7 @@ export class GridRecord {
       watermark: Number(row['watermark']),
       completeTo: Number(row['complete_to']),
       flushMs: Number(row['flush_ms']),
+      isNew: row['mark'] === null,
     }))
   }
 
@@ -294,9 +298,10 @@ export class GridRecord {
     now: number,
   ): Promise<void> {
     const end = grid.layers.endOf(from)
+    const restedSince = now - leapAfterMs
     const [leap, moments] =
       to > from
-        ? [RISE, [now - leapAfterMs, end, now, end, now - leapAfterMs, now]]
+        ? [RISE, [restedSince, now - LEAP_MS, now, end, now, end, restedSince, now]]
         : [FALL, [now, now, now]]
     const { affectedRows } = await tx.query(
       `UPDATE wide_cache_grids SET watermark = ?, ${leap}, ` +

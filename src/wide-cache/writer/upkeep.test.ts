@@ -110,7 +110,7 @@ test('what the collector has not found is committed at once, and then placed, on
   const [came, lost] = frames as [HeldFrame, HeldFrame]
   for (const frame of frames) outbox.acknowledge(frame, 1)
   await clock.advance(8_900)
-  await hint({ after: 0, to: 1, prefixes: new Map([[came.writer, 0]]) })
+  await hint({ after: 0, to: 1, lostTo: 0, prefixes: new Map([[came.writer, 0]]) })
   assert.deepEqual([attempts, placed], [[], []])
   await clock.advance(900)
   assert.deepEqual([attempts[0], placed], [[1], []])
@@ -119,7 +119,7 @@ test('what the collector has not found is committed at once, and then placed, on
   await clock.advance(1_000)
   assert.deepEqual([came.layer, lost.layer, placed], [1, 5, [1]], 'SQL has not taken it')
   const before = attempts.length
-  await hint({ after: 0, to: 5, prefixes: new Map([[came.writer, 0]]) })
+  await hint({ after: 0, to: 5, lostTo: 0, prefixes: new Map([[came.writer, 0]]) })
   await clock.advance(20_000)
   assert.deepEqual([attempts.length, placed], [before, [1]], 'it may have come above a gap')
 })
@@ -132,7 +132,7 @@ test('a writer asks what has been found only while a layer of its frames is due'
   assert.equal(looks(), 0)
   await clock.advance(9_000)
   assert.equal(looks(), 3, 'once a layer')
-  await hint({ after: 0, to: 1, prefixes: new Map([[frames[0]!.writer, 1]]) })
+  await hint({ after: 0, to: 1, lostTo: 0, prefixes: new Map([[frames[0]!.writer, 1]]) })
   await clock.advance(20_000)
   assert.equal(looks(), 4)
 })
@@ -142,7 +142,7 @@ test('of frames that are missing the first is committed alone: others may have c
   world.takes = () => true
   for (const frame of frames) outbox.acknowledge(frame, 1)
   await clock.advance(8_900)
-  await hint({ after: 0, to: 1, prefixes: new Map() })
+  await hint({ after: 0, to: 1, lostTo: 0, prefixes: new Map() })
   await clock.advance(900)
   assert.deepEqual(attempts, [[0], [1]])
 })
@@ -152,7 +152,7 @@ test('SQL is asked first: what an old hint calls missing may have come', async (
   world.takes = () => true
   for (const frame of frames) outbox.acknowledge(frame, 1)
   await clock.advance(8_900)
-  await hint({ after: 0, to: 1, prefixes: new Map() })
+  await hint({ after: 0, to: 1, lostTo: 0, prefixes: new Map() })
   world.prefix = 0
   await clock.advance(900)
   assert.deepEqual(attempts, [[1]])
@@ -163,10 +163,10 @@ test('a hint ahead of the present tells of no frame that may yet be drained', as
   const [old, young] = frames as [HeldFrame, HeldFrame]
   outbox.acknowledge(old, 1)
   outbox.acknowledge(young, 4)
-  await hint({ after: 0, to: 2 ** 41, prefixes: new Map() })
+  await hint({ after: 0, to: 2 ** 41, lostTo: 0, prefixes: new Map() })
   await clock.advance(12_000)
   assert.deepEqual([attempts.flat().includes(1), old.layer, young.layer], [false, undefined, 4])
-  await hint({ after: 0, to: 4, prefixes: new Map([[WRITER, 0]]) })
+  await hint({ after: 0, to: 4, lostTo: 0, prefixes: new Map([[WRITER, 0]]) })
   await clock.advance(9_000)
   assert.equal(young.layer, undefined, 'it is asked for again when its layer is due')
 })
@@ -176,7 +176,7 @@ test('the log names the cache for what it has lost, and only for that', async ()
   const [lost, waiting] = frames as [HeldFrame, HeldFrame]
   outbox.acknowledge(lost, 1)
   outbox.acknowledge(waiting, 30)
-  await hint({ after: 0, to: 1, prefixes: new Map() })
+  await hint({ after: 0, to: 1, lostTo: 0, prefixes: new Map() })
   await clock.advance(12_000)
   await upkeep.commit([lost, waiting])
   assert.match(told[0] ?? '', /^they were in the cache for 60 s/)
