@@ -43,7 +43,7 @@ test('where no collector has come before, nothing is lost', async () => {
   assert.equal(await collector()(START + 1_000), 1, 'nor for the next collector')
 })
 
-test('what was placed before a server had lost its memory is lost, for all collectors', async () => {
+test('what a server had before it lost its memory is lost, for all collectors', async () => {
   const { stored, collector, lose } = bench()
   const first = collector()
   await first(START, true)
@@ -67,7 +67,7 @@ test('a key that is evicted, or has run out, is no loss', async () => {
   assert.equal(await look(START + 60_000), 1)
 })
 
-test('what a clock that was ahead has stored, and what is no moment, counts for nothing', async () => {
+test('what a clock that was ahead has stored counts for nothing, nor does nonsense', async () => {
   const { stored, collector } = bench()
   await collector()(START, true)
   const [one, other] = stored.keys()

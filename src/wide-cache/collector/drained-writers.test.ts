@@ -23,7 +23,7 @@ function bench(layerSeconds = 3) {
   }
 }
 
-test('it names the writers of all layers that this process has drained, as last noted', async () => {
+test('it names the writers of all layers that this process has drained', async () => {
   const { drain } = bench()
   assert.deepEqual(await drain(10, 11, { a: 1, b: 4 }), { after: 10, named: { a: 1, b: 4 } })
   assert.deepEqual(await drain(11, 12, { a: 2 }), { after: 10, named: { a: 2, b: 4 } })

@@ -104,8 +104,8 @@ export class GridDrain {
   }
 
   /**
-   * Drains from the watermark to the newest layer that is old enough. If the watermark is far ahead,
-   * drains all layers that may live, and sets it to the newest of them.
+   * Drains from the watermark to the newest layer that is old enough. If the watermark is far
+   * ahead, drains all layers that may live, and sets it to the newest of them.
    *
    * @param now the database's clock
    * @param mark the newest mark that this process's cache shows
