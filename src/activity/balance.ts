@@ -3,10 +3,11 @@
  * first visit, are the rows that the ledger has committed. All of them are written by the same
  * transactions, so one statement finds them equal at any time.
  */
-import { type Database, DatabaseError, type Queryable, type SqlRow } from '../database/database.js'
+import { type Database, DatabaseError, type Queryable } from '../database/database.js'
+import { execute } from '../database/sql.js'
 import type { BurstLogger } from '../support/logger.js'
 import { counted } from '../support/printable.js'
-import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
+import { committedSum } from '../wide-cache/ledger/sums.js'
 
 /** The sides of the law, at one moment. */
 export interface Balance {
@@ -17,9 +18,6 @@ export interface Balance {
   /** Rows that the ledger has committed. */
   readonly committed: number
 }
-
-/** Page views of all hours of a name. Value: the name. */
-export const ALL_VIEWS = 'SELECT COALESCE(SUM(views), 0) FROM activity_hours WHERE name = ?'
 
 /** Rows that the ledger has beyond those of the hours; 0 if the books balance. */
 export function differenceOf({ allPageViews, uncounted, committed }: Balance): number {
@@ -67,21 +65,15 @@ async function readBalance(
   queryable: Queryable,
   name: string,
 ): Promise<{ balance: Balance; known: number } | undefined> {
-  const { rows } = await queryable.query(
-    `SELECT uncounted, difference, (${ALL_VIEWS}) AS all_views, (${COMMITTED_SUM}) AS committed ` +
-      'FROM activity_books WHERE name = ?',
-    [name, name, name],
-  )
-  const [row] = rows
-  return row && { balance: balanceIn(row), known: Number(row['difference']) }
-}
-
-function balanceIn(row: SqlRow): Balance {
-  return {
-    allPageViews: Number(row['all_views']),
-    uncounted: Number(row['uncounted']),
-    committed: Number(row['committed']),
-  }
+  const [row] = (
+    await execute(queryable)`SELECT uncounted, difference,
+    (SELECT COALESCE(SUM(views), 0) FROM activity_hours WHERE name = ${name}) AS all_views,
+    (${committedSum(name)}) AS committed FROM activity_books WHERE name = ${name}`
+  ).rows
+  if (!row) return undefined
+  const [allPageViews, uncounted] = [Number(row['all_views']), Number(row['uncounted'])]
+  const balance = { allPageViews, uncounted, committed: Number(row['committed']) }
+  return { balance, known: Number(row['difference']) }
 }
 
 /** `false`: another collector has been quicker, or a commit holds the books. */
@@ -92,10 +84,8 @@ async function keepDifference(
   difference: number,
 ): Promise<boolean> {
   try {
-    const { affectedRows } = await database.query(
-      'UPDATE activity_books SET difference = ? WHERE name = ? AND difference = ?',
-      [difference, name, known],
-    )
+    const { affectedRows } = await execute(database)`UPDATE activity_books
+      SET difference = ${difference} WHERE name = ${name} AND difference = ${known}`
     return affectedRows > 0
   } catch (error) {
     if (error instanceof DatabaseError && error.category === 'lock') return false

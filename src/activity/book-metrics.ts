@@ -1,6 +1,6 @@
 /** Whether the books of an activity balance, as metrics of its name. */
 import type { Queryable } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute } from '../database/sql.js'
 import { counter, gauge } from '../metrics/metric.js'
 import { type Measure, measureName, measureOf } from '../page-views/measures.js'
 import type { AddedMetrics } from '../wide-cache/operations/name-state.js'
@@ -27,16 +27,13 @@ export const BOOK_METRICS = {
 export const bookMetrics: AddedMetrics = {
   table: BOOK_METRICS,
   async read(queryable: Queryable, name: string) {
-    const {
-      rows: [row = {}],
-    } = await queryable.query(
-      'SELECT (SELECT difference FROM activity_books WHERE name = ?) AS difference, ' +
-        'COUNT(recounted) AS recounted, ' +
-        "SUM(CASE WHEN recounted <> '' THEN 1 ELSE 0 END) AS unequal FROM activity_hours " +
-        'WHERE name = ? AND hour >= ' +
-        '(SELECT MIN(second - second % 3600) / 3600 FROM activity_seconds WHERE name = ?)',
-      [name, name, name],
-    )
+    const [row = {}] = (
+      await execute(queryable)`SELECT (SELECT difference FROM activity_books
+      WHERE name = ${name}) AS difference, COUNT(recounted) AS recounted, SUM(CASE
+      WHEN recounted <> '' THEN 1 ELSE 0 END) AS unequal FROM activity_hours
+      WHERE name = ${name} AND hour >= (SELECT MIN(second - second % 3600) / 3600
+      FROM activity_seconds WHERE name = ${name})`
+    ).rows
     return {
       difference: Number(row['difference'] ?? 0),
       hoursEqual: Number(row['recounted'] ?? 0) - Number(row['unequal'] ?? 0),
@@ -57,10 +54,9 @@ export const siteMetrics: AddedMetrics = {
   async read(queryable: Queryable, name: string) {
     const site = measureOf(name).name
     const measures = ['served', 'seen', 'bots'] as const
-    const { rows } = await queryable.query(
-      `SELECT name, views FROM activity_books WHERE name IN (${placeholders(measures.length)})`,
-      measures.map((measure) => measureName(site, measure)),
-    )
+    const names = measures.map((measure) => measureName(site, measure))
+    const { rows } = await execute(queryable)`SELECT name, views FROM activity_books
+      WHERE name IN (${names})`
     const views = new Map(rows.map((row) => [String(row['name']), Number(row['views'])]))
     const viewsOf = (measure: Measure): number => views.get(measureName(site, measure)) ?? 0
     return {

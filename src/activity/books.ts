@@ -4,15 +4,17 @@
  * of several nodes, two that write it at once conflict, and one of them is rolled back.
  */
 import { type Database, DatabaseError, type Transaction } from '../database/database.js'
+import { execute, sql, type Sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Calendar } from '../support/calendar.js'
 import { calendarIn, firstHoursIn } from './days.js'
 import { type Keep, keptBy } from './keep.js'
-import { COMMITTED_SUM } from '../wide-cache/ledger/sums.js'
+import { committedSum } from '../wide-cache/ledger/sums.js'
 
-/** Selects, of one name, the oldest day that is open, and the first hour of that. */
-export const OPEN_DAY = '(SELECT open_day FROM activity_books WHERE name = ?)'
-export const OPEN_HOUR = '(SELECT open_hour FROM activity_books WHERE name = ?)'
+/** Selects the first hour of the oldest day of a name that is open. */
+export function openHour(name: string): Sql {
+  return sql`(SELECT open_hour FROM activity_books WHERE name = ${name})`
+}
 
 const BOOKS = table('activity_books', ['name'], 'open_day', ['views', 'add'], ['changes', 'add'])
 
@@ -42,24 +44,20 @@ export async function openBooks(tx: Transaction, name: string): Promise<Books> {
  * and stays so.
  */
 export async function openBooksOf(tx: Transaction, name: string, hour: number): Promise<boolean> {
-  const { affectedRows } = await tx.query(
-    'UPDATE activity_books SET changes = changes + 1 WHERE name = ? AND open_hour <= ?',
-    [name, hour],
-  )
+  const { affectedRows } = await execute(tx)`UPDATE activity_books SET changes = changes + 1
+    WHERE name = ${name} AND open_hour <= ${hour}`
   return affectedRows > 0
 }
 
 /** {@link openBooks}, and enters `views` more views. Returns what there was before. */
 export async function enterViews(tx: Transaction, name: string, views: number): Promise<Books> {
   await BOOKS.upsert(tx, [[name, 0, views, 1]])
-  const {
-    rows: [row],
-  } = await tx.query(
-    'SELECT open_day, open_hour, first_hours, views, changes, n.keeps, o.time_zone, o.hour_lead ' +
-      'FROM activity_books AS b LEFT JOIN wide_cache_names AS n ON n.name = b.name ' +
-      'LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name WHERE b.name = ?',
-    [name],
-  )
+  const [row] = (
+    await execute(tx)`SELECT open_day, open_hour, first_hours, views, changes, n.keeps,
+    o.time_zone, o.hour_lead FROM activity_books AS b LEFT JOIN wide_cache_names AS n
+    ON n.name = b.name LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name
+    WHERE b.name = ${name}`
+  ).rows
   if (row?.['changes'] === 1) await beginBooks(tx, name)
   const firstHours = firstHoursIn(row?.['first_hours'])
   return {
@@ -78,13 +76,10 @@ export async function enterViews(tx: Transaction, name: string, views: number): 
  * there yet.
  */
 async function beginBooks(tx: Transaction, name: string): Promise<void> {
-  const { rows } = await tx.query(COMMITTED_SUM, [name])
-  const committed = Number(rows[0]?.['committed'])
-  await tx.query('UPDATE activity_books SET uncounted = ?, settled = ? WHERE name = ?', [
-    committed,
-    committed,
-    name,
-  ])
+  const [row] = (await execute(tx)`${committedSum(name)}`).rows
+  const committed = Number(row?.['committed'])
+  await execute(tx)`UPDATE activity_books SET uncounted = ${committed}, settled = ${committed}
+    WHERE name = ${name}`
 }
 
 /**
@@ -99,10 +94,8 @@ export async function noteRemoval(
   hour: number,
 ): Promise<boolean> {
   try {
-    await database.query(
-      'UPDATE activity_books SET values_from = ? WHERE name = ? AND values_from < ?',
-      [hour, name, hour],
-    )
+    await execute(database)`UPDATE activity_books SET values_from = ${hour}
+      WHERE name = ${name} AND values_from < ${hour}`
     return true
   } catch (error) {
     if (error instanceof DatabaseError && error.category === 'lock') return false

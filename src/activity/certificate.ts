@@ -4,10 +4,11 @@
  * change, so that a commit that is under way is no finding.
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
+import { execute, joined, raw, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
-import { LEDGER_SUMS, outstandingIn } from '../wide-cache/ledger/sums.js'
+import { ledgerSums, outstandingIn } from '../wide-cache/ledger/sums.js'
 import type { Balance } from './balance.js'
 import { keepFigures, readHours, readValues } from './closed-day.js'
 import { dayBalanceOf, sumsOfDay } from './day-balance.js'
@@ -147,25 +148,20 @@ async function readDay(
   now: number,
   calendar: Calendar,
 ): Promise<SqlRow> {
+  const ofLedger = LEDGER_COLUMNS.map((column) => `l.${column}`)
+  const closed = CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`)
   const sums = Object.entries(sumsOfDay(name, day, calendar))
-  const { rows } = await queryable.query(
-    'SELECT b.open_day, COALESCE(b.uncounted, l.committed) AS uncounted, ' +
-      'COALESCE(b.settled, l.committed) AS settled, ' +
-      `${FIRST}, ` +
-      `${LEDGER_COLUMNS.map((column) => `l.${column}`).join(', ')}, ` +
-      `${CLOSING_COLUMNS.map((column) => `c.${column} AS closed_${column}`).join(', ')}, ` +
-      'c.views AS kept_views, c.late AS kept_late, c.visitors AS kept_visitors, ' +
-      'c.hours AS kept_hours, ' +
-      'd.views AS day_views, d.late AS day_late, d.visitors AS day_visitors, ' +
-      `${sums.map(([as, [sql]]) => `${sql} AS ${as}`).join(', ')}, ` +
-      '(SELECT COUNT(*) FROM activity_visitors AS v WHERE v.name = b.name AND v.day = ? AND ' +
-      'v.day >= b.open_day) AS seen ' +
-      `FROM (${LEDGER_SUMS}) AS l ` +
-      'LEFT JOIN activity_books AS b ON b.name = ? ' +
-      'LEFT JOIN activity_days AS d ON d.name = ? AND d.day = ? ' +
-      'LEFT JOIN activity_certificates AS c ON c.name = ? AND c.day = ?',
-    [...sums.flatMap(([, [, values]]) => values), day, now, name, name, name, day, name, day],
-  )
+  const named = sums.map(([as, sum]) => sql`${sum} AS ${raw(as)}`)
+  const { rows } = await execute(queryable)`SELECT b.open_day,
+    COALESCE(b.uncounted, l.committed) AS uncounted, COALESCE(b.settled, l.committed) AS settled,
+    ${raw([FIRST, ...ofLedger, ...closed].join(', '))},
+    c.views AS kept_views, c.late AS kept_late, c.visitors AS kept_visitors,
+    c.hours AS kept_hours, d.views AS day_views, d.late AS day_late, d.visitors AS day_visitors,
+    ${joined(named, ', ')}, (SELECT COUNT(*) FROM activity_visitors AS v
+    WHERE v.name = b.name AND v.day = ${day} AND v.day >= b.open_day) AS seen
+    FROM (${ledgerSums(name, now)}) AS l LEFT JOIN activity_books AS b ON b.name = ${name}
+    LEFT JOIN activity_days AS d ON d.name = ${name} AND d.day = ${day}
+    LEFT JOIN activity_certificates AS c ON c.name = ${name} AND c.day = ${day}`
   const row = rows[0]!
   return { ...row, first_day: firstDayIn(row, calendar) }
 }
@@ -210,10 +206,8 @@ export async function certify(
   await CLOSED.upsert(tx, [[name, day, ...figures]])
   await keepFigures(tx, name, day, dimensions, calendar)
   // A difference is a finding of this day, and of none that comes after it.
-  await tx.query('UPDATE activity_books SET settled = ? WHERE name = ?', [
-    Number(row['committed']) - others,
-    name,
-  ])
+  await execute(tx)`UPDATE activity_books SET settled = ${Number(row['committed']) - others}
+    WHERE name = ${name}`
   // Nothing has changed since then.
   const closed = await readDay(tx, name, day, now, calendar)
   return certificateOf(tx, name, {

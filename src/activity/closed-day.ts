@@ -10,6 +10,7 @@
  */
 import type { Dialect, Queryable, SqlRow, Transaction } from '../database/database.js'
 import { weight } from '../database/dialect.js'
+import { execute, raw, selectOne, type Sql, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Calendar } from '../support/calendar.js'
 import { recordedDimensions } from './dimension-values.js'
@@ -70,13 +71,12 @@ export async function keepFigures(
   const { from, to } = calendar.hoursOf(day)
   const rows = await readHours(tx, name, day, calendar)
   const hours = JSON.stringify([...figuresByHour(rows, calendar)])
-  const {
-    rows: [of = {}],
-  } = await tx.query('SELECT views, late, visitors FROM activity_days WHERE name = ? AND day = ?', [
-    name,
-    day,
-  ])
-  const figures = [of['views'] ?? 0, of['late'] ?? 0, of['visitors'] ?? 0] as const
+  const columns = { views: Number, late: Number, visitors: Number }
+  const ofDay = await selectOne(
+    tx,
+    columns,
+  )`FROM activity_days WHERE name = ${name} AND day = ${day}`
+  const figures = [ofDay?.views ?? 0, ofDay?.late ?? 0, ofDay?.visitors ?? 0] as const
   await FIGURES.upsert(tx, [[name, day, ...figures, hours, from, to]])
   for (const dimension of dimensions) {
     const { day_views, day_weight, hour_weight } = await valuesOf(
@@ -100,11 +100,8 @@ export async function readHours(
   calendar: Calendar,
 ): Promise<readonly SqlRow[]> {
   const { from, to } = calendar.hoursOf(day)
-  const { rows } = await queryable.query(
-    'SELECT hour, views, late, visitors, recounted FROM activity_hours ' +
-      'WHERE name = ? AND hour >= ? AND hour < ? ORDER BY hour',
-    [name, from, to],
-  )
+  const { rows } = await execute(queryable)`SELECT hour, views, late, visitors, recounted
+    FROM activity_hours WHERE name = ${name} AND hour >= ${from} AND hour < ${to} ORDER BY hour`
   return rows
 }
 
@@ -124,10 +121,8 @@ export async function readValues(
 
 /** All dimensions that have values, or had some when the day closed. */
 async function dimensionsOf(queryable: Queryable, name: string, day: number): Promise<Set<string>> {
-  const { rows } = await queryable.query(
-    'SELECT dimension FROM activity_closed_values WHERE name = ? AND day = ?',
-    [name, day],
-  )
+  const { rows } = await execute(queryable)`SELECT dimension FROM activity_closed_values
+    WHERE name = ${name} AND day = ${day}`
   const then = rows.map(({ dimension }) => String(dimension))
   return new Set([...(await recordedDimensions(queryable, name)), ...then])
 }
@@ -143,19 +138,20 @@ async function valuesOf(
   const ofDay = weightOf(queryable.dialect)
   const { from, to } = calendar.hoursOf(day)
   const ofHour = `${ofDay} + 1299709 * (hour - ${from})`
-  const sums = (weighs: string, period: 'hour' | 'day'): string =>
-    `(SELECT COALESCE(SUM(views), 0) AS views, COALESCE(SUM(views * (${weighs})), 0) AS weight ` +
-    `FROM activity_${period}_values WHERE name = ? AND dimension = ? AND ` +
-    `${period} >= ? AND ${period} < ?)`
-  const { rows } = await queryable.query(
-    'SELECT d.views AS day_views, d.weight AS day_weight, ' +
-      'h.views AS hour_views, h.weight AS hour_weight, ' +
-      'c.views AS closed_views, c.day_weight AS closed_day_weight, ' +
-      'c.hour_weight AS closed_hour_weight, b.values_from ' +
-      `FROM ${sums(ofDay, 'day')} AS d CROSS JOIN ${sums(ofHour, 'hour')} AS h ` +
-      'LEFT JOIN activity_closed_values AS c ON c.name = ? AND c.day = ? AND c.dimension = ? ' +
-      'LEFT JOIN activity_books AS b ON b.name = ?',
-    [name, dimension, day, day + 1, name, dimension, from, to, name, day, dimension, name],
-  )
+  const sums = (weighs: string, period: 'hour' | 'day', first: number, end: number): Sql => {
+    const at = raw(period)
+    return sql`(SELECT COALESCE(SUM(views), 0) AS views,
+      COALESCE(SUM(views * (${raw(weighs)})), 0) AS weight FROM activity_${at}_values
+      WHERE name = ${name} AND dimension = ${dimension} AND ${at} >= ${first} AND ${at} < ${end})`
+  }
+  const { rows } = await execute(queryable)`SELECT d.views AS day_views, d.weight AS day_weight,
+    h.views AS hour_views, h.weight AS hour_weight,
+    c.views AS closed_views, c.day_weight AS closed_day_weight,
+    c.hour_weight AS closed_hour_weight, b.values_from
+    FROM ${sums(ofDay, 'day', day, day + 1)} AS d
+    CROSS JOIN ${sums(ofHour, 'hour', from, to)} AS h
+    LEFT JOIN activity_closed_values AS c
+    ON c.name = ${name} AND c.day = ${day} AND c.dimension = ${dimension}
+    LEFT JOIN activity_books AS b ON b.name = ${name}`
   return rows[0]!
 }

@@ -4,14 +4,12 @@
  * other open days. Days that are closed are not added up again, and the others count as their hours
  * or as their seconds say. So a change to one day is no finding of another.
  */
-import type { SqlRow, SqlValue } from '../database/database.js'
+import type { SqlRow } from '../database/database.js'
+import { joined, raw, sql, type Sql } from '../database/sql.js'
 import type { Calendar } from '../support/calendar.js'
 import { type Balance, differenceOf } from './balance.js'
-import { OPEN_HOUR } from './books.js'
+import { openHour } from './books.js'
 import { PAGE } from './sums.js'
-
-/** An expression of SQL, and the values of its parameters. */
-export type Expression = readonly [sql: string, values: readonly SqlValue[]]
 
 /** What page views are summed up by: a table, and its column, a unit of time. */
 type Unit = readonly [table: string, column: 'hour' | 'second']
@@ -21,39 +19,36 @@ const PAGES: Unit = ['activity_hour_values', 'hour']
 
 const SECONDS_AN_HOUR = 3600
 
-/** The end of the last day that has figures of its closing, whatever the books say. */
-const AFTER_CLOSED =
-  'COALESCE((SELECT end_hour FROM activity_certificates WHERE name = ? AND views IS NOT NULL ' +
-  'ORDER BY day DESC LIMIT 1), 0)'
-const VALUES_FROM = 'SELECT values_from FROM activity_books WHERE name = ?'
-
 /** The sums of a day, and those of the other open days, by their names. */
-export function sumsOfDay(
-  name: string,
-  day: number,
-  calendar: Calendar,
-): Record<string, Expression> {
-  const sum = (of: string, [table, unit]: Unit, ...wheres: Where[]): Expression => {
-    const conditions = wheres.map((where) => where(unit))
-    return [
-      `(SELECT COALESCE(SUM(${of}), 0) FROM ${table} WHERE name = ?` +
-        `${conditions.map(([sql]) => ` AND ${sql}`).join('')})`,
-      [name, ...conditions.flatMap(([, values]) => values)],
-    ]
+export function sumsOfDay(name: string, day: number, calendar: Calendar): Record<string, Sql> {
+  const sum = (of: string, [table, unit]: Unit, ...wheres: Where[]): Sql => {
+    const conditions = [sql`name = ${name}`, ...wheres.map((where) => where(unit))]
+    return sql`(SELECT COALESCE(SUM(${raw(of)}), 0) FROM ${raw(table)}
+      WHERE ${joined(conditions, ' AND ')})`
   }
   const secondOf = (hour: number): number => calendar.startOfHour(hour) / 1000
-  const openFrom = (hour: string): Where => {
-    const second = `${SECONDS_AN_HOUR} * ${hour} + ${secondOf(0)}`
-    return (unit) => [`${unit} >= ${unit === 'hour' ? hour : second}`, [name]]
+  const openFrom = (hour: Sql): Where => {
+    const second = sql`${raw(`${SECONDS_AN_HOUR} *`)} ${hour} + ${raw(String(secondOf(0)))}`
+    return (unit) => sql`${raw(unit)} >= ${unit === 'hour' ? hour : second}`
   }
+  // The end of the last day that has figures of its closing, whatever the books say.
+  const afterClosed = sql`COALESCE((SELECT end_hour FROM activity_certificates
+    WHERE name = ${name} AND views IS NOT NULL ORDER BY day DESC LIMIT 1), 0)`
   const { from, to } = calendar.hoursOf(day)
-  const edges = (unit: Unit[1]): readonly number[] =>
+  const edges = (unit: Unit[1]): readonly [number, number] =>
     unit === 'hour' ? [from, to] : [secondOf(from), secondOf(to)]
-  const ofDay: Where = (unit) => [`${unit} >= ? AND ${unit} < ?`, edges(unit)]
-  const ofOthers: Where = (unit) => [`(${unit} < ? OR ${unit} >= ?)`, edges(unit)]
-  const listed: Where = (unit) => [`${unit} >= COALESCE((${VALUES_FROM}), 0)`, [name]]
-  const ofPages: Where = () => ['dimension = ?', [PAGE]]
-  const others = [openFrom(OPEN_HOUR), openFrom(AFTER_CLOSED), ofOthers]
+  const ofDay: Where = (unit) => {
+    const [first, end] = edges(unit)
+    return sql`${raw(unit)} >= ${first} AND ${raw(unit)} < ${end}`
+  }
+  const ofOthers: Where = (unit) => {
+    const [first, end] = edges(unit)
+    return sql`(${raw(unit)} < ${first} OR ${raw(unit)} >= ${end})`
+  }
+  const listed: Where = (unit) => sql`${raw(unit)} >= COALESCE((
+    SELECT values_from FROM activity_books WHERE name = ${name}), 0)`
+  const ofPages: Where = () => sql`dimension = ${PAGE}`
+  const others = [openFrom(openHour(name)), openFrom(afterClosed), ofOthers]
   return {
     hour_views: sum('views', HOURS, ofDay),
     hour_late: sum('late', HOURS, ofDay),
@@ -67,7 +62,7 @@ export function sumsOfDay(
   }
 }
 
-type Where = (unit: Unit[1]) => Expression
+type Where = (unit: Unit[1]) => Sql
 
 /** Both sides of the law of a day that is open, or is being closed. */
 export function dayBalanceOf(row: SqlRow): Balance & { readonly others: number } {

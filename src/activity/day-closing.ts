@@ -1,12 +1,13 @@
 /** The closing of days: from then on their figures never change. */
 import type { Database, Queryable, Transaction } from '../database/database.js'
+import { execute, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { PeriodRange } from '../support/calendar.js'
 import { openBooks } from './books.js'
 import { type ActivityCertificate, certify } from './certificate.js'
 import { keepEmptyDays } from './closed-day.js'
 import { calendarIn, enterDays, firstHoursIn } from './days.js'
-import { dimensionsOf } from './dimension-values.js'
+import { dimensionsOf, NO_VALUE } from './dimension-values.js'
 
 /** The visitors of hours. Their views are there already. */
 const HOUR_VISITORS = table('activity_hours', ['name', 'hour'], 'views', 'late', [
@@ -61,14 +62,13 @@ async function nextToClose(
   name: string,
   ended: number,
 ): Promise<number | undefined> {
-  const { rows } = await queryable.query(
-    'SELECT b.open_day, b.first_hours, o.time_zone, o.hour_lead, (SELECT MIN(hour) ' +
-      'FROM activity_hours AS h WHERE h.name = b.name AND h.hour >= b.open_hour) AS hour ' +
-      'FROM activity_books AS b LEFT JOIN wide_cache_names AS n ON n.name = b.name ' +
-      'LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name WHERE b.name = ?',
-    [name],
-  )
-  const [row] = rows
+  const [row] = (
+    await execute(queryable)`SELECT b.open_day, b.first_hours, o.time_zone,
+    o.hour_lead, (SELECT MIN(hour) FROM activity_hours AS h WHERE h.name = b.name
+    AND h.hour >= b.open_hour) AS hour FROM activity_books AS b
+    LEFT JOIN wide_cache_names AS n ON n.name = b.name
+    LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name WHERE b.name = ${name}`
+  ).rows
   if (!row) return undefined
   const openDay = Number(row['open_day'])
   const calendar = calendarIn(row, firstHoursIn(row['first_hours']))
@@ -95,17 +95,12 @@ async function close(
   const day = until - 1
   const hours = calendar.hoursOf(day)
   const visitors = await closeHours(tx, name, day, hours)
-  const { affectedRows: entered } = await tx.query(
-    'INSERT INTO activity_days (name, day, views, late, visitors) ' +
-      'SELECT name, ?, SUM(views), SUM(late), ? FROM activity_hours ' +
-      'WHERE name = ? AND hour >= ? AND hour < ? GROUP BY name',
-    [day, visitors, name, hours.from, hours.to],
-  )
-  await tx.query(
-    'UPDATE activity_books SET open_day = ?, open_hour = ?, ' +
-      'first_day = COALESCE(first_day, ?) WHERE name = ?',
-    [until, hours.to, entered === 0 ? null : day, name],
-  )
+  const { affectedRows: entered } = await execute(tx)`INSERT INTO activity_days (name, day, views,
+    late, visitors) SELECT name, ${day}, SUM(views), SUM(late), ${visitors}
+    FROM activity_hours WHERE name = ${name} AND hour >= ${hours.from} AND hour < ${hours.to}
+    GROUP BY name`
+  await execute(tx)`UPDATE activity_books SET open_day = ${until}, open_hour = ${hours.to},
+    first_day = COALESCE(first_day, ${entered === 0 ? null : day}) WHERE name = ${name}`
   await enterDays(tx, name, { ...books, openDay: until }, [until])
   // No day before the first one that closes has visits.
   await keepEmptyDays(
@@ -128,17 +123,12 @@ async function closeHours(
   day: number,
   { from, to }: PeriodRange,
 ): Promise<number> {
-  const { rows } = await tx.query(
-    'SELECT hours, COUNT(*) AS visitors FROM activity_visitors WHERE name = ? AND day = ? ' +
-      'GROUP BY hours',
-    [name, day],
-  )
+  const { rows } = await execute(tx)`SELECT hours, COUNT(*) AS visitors
+    FROM activity_visitors WHERE name = ${name} AND day = ${day} GROUP BY hours`
   const groups = rows.map((row) => [Number(row['hours']), Number(row['visitors'])] as const)
   const byHour = visitorsByHour(groups, to - from)
-  await tx.query(
-    'UPDATE activity_hours SET visitors = 0 WHERE name = ? AND hour >= ? AND hour < ?',
-    [name, from, to],
-  )
+  await execute(tx)`UPDATE activity_hours SET visitors = 0 WHERE name = ${name}
+    AND hour >= ${from} AND hour < ${to}`
   const seen = byHour.flatMap((visitors, hour) =>
     visitors > 0 ? [[name, from + hour, 0, 0, visitors] as const] : [],
   )
@@ -171,22 +161,17 @@ async function closeValues(
   day: number,
   { from, to }: PeriodRange,
 ): Promise<void> {
-  const ofDay = 'WHERE name = ? AND dimension = ? AND hour >= ? AND hour < ?'
-  const place = [name, dimension, from, to]
-  await tx.query(
-    'INSERT INTO activity_day_values (name, dimension, day, value, views) ' +
-      'SELECT ?, ?, ?, value, SUM(views) AS sum_of_views FROM activity_hour_values ' +
-      `${ofDay} AND value <> ? GROUP BY value ` +
-      `ORDER BY sum_of_views DESC, value LIMIT ${VALUES_A_DAY}`,
-    [name, dimension, day, ...place, Buffer.alloc(0)],
-  )
-  const { rows } = await tx.query(
-    `SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_hour_values ${ofDay}) - ` +
-      '(SELECT COALESCE(SUM(views), 0) FROM activity_day_values WHERE name = ? AND ' +
-      'dimension = ? AND day = ?) AS others',
-    [...place, name, dimension, day],
-  )
+  const ofDay = sql`WHERE name = ${name} AND dimension = ${dimension}
+    AND hour >= ${from} AND hour < ${to}`
+  await execute(tx)`INSERT INTO activity_day_values (name, dimension, day, value, views)
+    SELECT ${name}, ${dimension}, ${day}, value, SUM(views) AS sum_of_views
+    FROM activity_hour_values ${ofDay} AND value <> ${NO_VALUE} GROUP BY value
+    ORDER BY sum_of_views DESC, value LIMIT ${VALUES_A_DAY}`
+  const { rows } = await execute(tx)`
+    SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_hour_values ${ofDay}) -
+    (SELECT COALESCE(SUM(views), 0) FROM activity_day_values WHERE name = ${name}
+    AND dimension = ${dimension} AND day = ${day}) AS others`
   const others = Number(rows[0]!['others'])
   if (others === 0) return
-  await DAY_VALUES.insert(tx, [[name, dimension, day, Buffer.alloc(0), others]])
+  await DAY_VALUES.insert(tx, [[name, dimension, day, NO_VALUE, others]])
 }

@@ -4,6 +4,7 @@
  * that know different laws of a country count alike. The certificate of a closed day keeps its own.
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
+import { execute } from '../database/sql.js'
 import { type Calendar, UTC } from '../support/calendar.js'
 import { calendarOf, UTC_ZONE } from '../support/time-zone.js'
 import { type Keep, keptBy } from './keep.js'
@@ -39,16 +40,14 @@ interface NameDays {
 
 /** Reads the days of a name. `day`: one of them that may be closed. */
 export async function readDays(queryable: Queryable, name: string, day = -1): Promise<NameDays> {
-  const {
-    rows: [row],
-  } = await queryable.query(
-    'SELECT open_day, open_hour, first_hours, n.keeps, o.time_zone, o.hour_lead, ' +
-      'c.first_hour, c.end_hour FROM activity_books AS b ' +
-      'LEFT JOIN wide_cache_names AS n ON n.name = b.name ' +
-      'LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name ' +
-      'LEFT JOIN activity_certificates AS c ON c.name = b.name AND c.day = ? WHERE b.name = ?',
-    [day, name],
-  )
+  const [row] = (
+    await execute(queryable)`SELECT open_day, open_hour, first_hours, n.keeps, o.time_zone,
+    o.hour_lead, c.first_hour, c.end_hour FROM activity_books AS b
+    LEFT JOIN wide_cache_names AS n ON n.name = b.name
+    LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name
+    LEFT JOIN activity_certificates AS c ON c.name = b.name AND c.day = ${day}
+    WHERE b.name = ${name}`
+  ).rows
   if (!row) {
     const settings = await readNameSettings(queryable, name)
     const calendar = calendarOf(settings?.timeZone ?? UTC_ZONE)
@@ -85,7 +84,7 @@ export async function enterDays(
   if (calendar === UTC || missing.length === 0) return
   const kept = [...firstHours].filter(([day]) => day >= openDay - KEPT_DAYS)
   const all = new Map([...kept, ...missing.map((day) => [day, calendar.firstHour(day)] as const)])
-  await tx.query('UPDATE activity_books SET first_hours = ? WHERE name = ?', [textOf(all), name])
+  await execute(tx)`UPDATE activity_books SET first_hours = ${textOf(all)} WHERE name = ${name}`
 }
 
 /** Returns first hours as runs of days with 24 hours, such as `20000:479999*3`. */

@@ -2,7 +2,7 @@
  * The values of dimensions by the hour: their table, which there are, and how long they are kept.
  */
 import type { Database, Queryable } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, raw } from '../database/sql.js'
 import { table } from '../database/table.js'
 import { noteRemoval } from './books.js'
 
@@ -34,10 +34,8 @@ export async function recordedDimensions(queryable: Queryable, name: string): Pr
 async function dimensionsIn(queryable: Queryable, name: string, table: string): Promise<string[]> {
   const found: string[] = []
   for (;;) {
-    const { rows } = await queryable.query(
-      `SELECT MIN(dimension) AS next FROM ${table} WHERE name = ? AND dimension > ?`,
-      [name, found.at(-1) ?? ''],
-    )
+    const { rows } = await execute(queryable)`SELECT MIN(dimension) AS next
+      FROM ${raw(table)} WHERE name = ${name} AND dimension > ${found.at(-1) ?? ''}`
     const next = rows[0]?.['next']
     if (typeof next !== 'string') return found
     found.push(next)
@@ -55,12 +53,9 @@ export async function countValues(
   hour: number,
 ): Promise<Map<string, number>> {
   if (dimensions.length === 0) return new Map()
-  const { rows } = await queryable.query(
-    'SELECT dimension, COUNT(*) AS n FROM activity_hour_values WHERE name = ? AND ' +
-      `dimension IN (${placeholders(dimensions.length)}) AND hour = ? AND value > ? ` +
-      'GROUP BY dimension',
-    [name, ...dimensions, hour, NO_VALUE],
-  )
+  const { rows } = await execute(queryable)`SELECT dimension, COUNT(*) AS n
+    FROM activity_hour_values WHERE name = ${name} AND dimension IN (${dimensions})
+    AND hour = ${hour} AND value > ${NO_VALUE} GROUP BY dimension`
   return new Map(rows.map(({ dimension, n }) => [String(dimension), Number(n)]))
 }
 
@@ -77,18 +72,14 @@ export async function removeValues(
   let removed = 0
   for (const dimension of await dimensionsOf(database, name)) {
     for (;;) {
-      const { rows } = await database.query(
-        'SELECT MIN(hour) AS hour FROM activity_hour_values WHERE name = ? AND dimension = ?',
-        [name, dimension],
-      )
+      const { rows } = await execute(database)`SELECT MIN(hour) AS hour
+        FROM activity_hour_values WHERE name = ${name} AND dimension = ${dimension}`
       const oldest = rows[0]?.['hour']
       if (typeof oldest !== 'number' || oldest >= before) break
       if (++removed > HOURS_A_CALL) return true
       if (!(await noteRemoval(database, name, oldest + 1))) return undefined
-      await database.query(
-        'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ?',
-        [name, dimension, oldest],
-      )
+      await execute(database)`DELETE FROM activity_hour_values WHERE name = ${name}
+        AND dimension = ${dimension} AND hour = ${oldest}`
     }
   }
   return false

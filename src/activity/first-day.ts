@@ -3,7 +3,7 @@
  * beginning of that day. Nothing is known of one before.
  */
 import type { Queryable, SqlRow } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, raw } from '../database/sql.js'
 import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import { readCalendar } from './days.js'
@@ -44,11 +44,8 @@ async function readFirstDays(
 ): Promise<ReadonlyMap<string, number>> {
   // The measures of an object have one calendar.
   const calendar = await readCalendar(queryable, names[0]!)
-  const { rows } = await queryable.query(
-    `SELECT b.name, ${FIRST} FROM activity_books AS b ` +
-      `WHERE b.name IN (${placeholders(names.length)})`,
-    names,
-  )
+  const { rows } = await execute(queryable)`SELECT b.name, ${raw(FIRST)} FROM activity_books AS b
+    WHERE b.name IN (${names})`
   return new Map(
     rows.flatMap((row) => {
       const day = firstDayIn(row, calendar)

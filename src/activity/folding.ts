@@ -9,8 +9,8 @@ import {
   type SqlRow,
   type Transaction,
 } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
-import { OPEN_HOUR, openBooksOf } from './books.js'
+import { execute } from '../database/sql.js'
+import { openBooksOf, openHour } from './books.js'
 import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 
@@ -43,11 +43,8 @@ export class Folding {
 
   /** Folds what is too much in hours of open days. What others lock is left for the next call. */
   async run(database: Database): Promise<void> {
-    const { rows } = await database.query(
-      'SELECT hour, views FROM activity_hours WHERE name = ? AND views > ? AND ' +
-        `hour >= ${OPEN_HOUR}`,
-      [this.#name, MAX_VALUES, this.#name],
-    )
+    const { rows } = await execute(database)`SELECT hour, views FROM activity_hours
+      WHERE name = ${this.#name} AND views > ${MAX_VALUES} AND hour >= ${openHour(this.#name)}`
     const views = new Map(rows.map((row) => [Number(row['hour']), Number(row['views'])]))
     for (const hour of this.#fineUpTo.keys()) if (!views.has(hour)) this.#fineUpTo.delete(hour)
     for (const [hour, viewed] of views) {
@@ -83,11 +80,9 @@ async function foldValues(database: Database, place: Place, tooMany: number): Pr
   if (tooMany <= 0) return 0
   const { name, dimension, hour } = place
   // Counted by the same statement again: others may have folded the smallest ones meanwhile.
-  const { rows } = await database.query(
-    'SELECT value, views, COUNT(*) OVER () AS listed FROM activity_hour_values WHERE ' +
-      'name = ? AND dimension = ? AND hour = ? AND value > ? ORDER BY views, value DESC LIMIT ?',
-    [name, dimension, hour, NO_VALUE, tooMany],
-  )
+  const { rows } = await execute(database)`SELECT value, views, COUNT(*) OVER () AS listed
+    FROM activity_hour_values WHERE name = ${name} AND dimension = ${dimension}
+    AND hour = ${hour} AND value > ${NO_VALUE} ORDER BY views, value DESC LIMIT ${tooMany}`
   const chosen = rows.filter((row, index) => index < Number(row['listed']) - MAX_VALUES)
   let folded = 0
   const most = Math.min(
@@ -129,11 +124,9 @@ async function fold(
 ): Promise<number> {
   // No day closes meanwhile, and nothing is added to the values.
   if (!(await openBooksOf(tx, name, hour))) return 0
-  const { affectedRows: folded } = await tx.query(
-    'DELETE FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
-      `value IN (${placeholders(values.length)}) AND views = ?`,
-    [name, dimension, hour, ...values, views],
-  )
+  const { affectedRows: folded } = await execute(tx)`DELETE FROM activity_hour_values
+    WHERE name = ${name} AND dimension = ${dimension} AND hour = ${hour}
+    AND value IN (${values}) AND views = ${views}`
   if (folded === 0) return 0
   await HOUR_VALUES.upsert(tx, [[name, dimension, hour, NO_VALUE, folded * views]])
   return folded

@@ -3,7 +3,7 @@
  * other measure. Each is read from its own sums, by a statement of its own.
  */
 import type { Queryable } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, raw, sql, type Sql } from '../database/sql.js'
 import { measureName, otherMeasure } from '../page-views/measures.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { readCalendar } from './days.js'
@@ -50,18 +50,21 @@ async function readViews(
   { from, to }: PeriodRange,
   calendar: Calendar,
 ): Promise<ReadonlyMap<string, ReadonlyMap<number, number>>> {
-  const among = `WHERE b.name IN (${placeholders(names.length)})`
-  const views = (unit: Period): string =>
-    `SELECT b.name, '${unit}' AS unit, p.${unit} AS at, p.views FROM activity_books AS b ` +
-    `LEFT JOIN activity_${unit}s AS p ON p.name = b.name AND p.${unit} >= ? AND p.${unit} < ? `
-  const isOpen = 'AND p.hour >= b.open_hour '
+  const views = (unit: Period, first: number, end: number, where = ''): Sql => {
+    const [at, table] = [raw(`p.${unit}`), raw(`activity_${unit}s`)]
+    return sql`SELECT b.name, '${raw(unit)}' AS unit, ${at} AS at, p.views FROM activity_books AS b
+      LEFT JOIN ${table} AS p ON p.name = b.name AND ${at} >= ${first} AND ${at} < ${end}
+      ${raw(where)} WHERE b.name IN (${names})`
+  }
+  const open = [
+    calendar.firstHour(from),
+    calendar.firstHour(to),
+    'AND p.hour >= b.open_hour',
+  ] as const
   const { rows } =
     by === 'hour'
-      ? await queryable.query(views('hour') + among, [from, to, ...names])
-      : await queryable.query(
-          `${views('day')}${among} UNION ALL ${views('hour')}${isOpen}${among}`,
-          [from, to, ...names, calendar.firstHour(from), calendar.firstHour(to), ...names],
-        )
+      ? await execute(queryable)`${views('hour', from, to)}`
+      : await execute(queryable)`${views('day', from, to)} UNION ALL ${views('hour', ...open)}`
   const found = new Map<string, Map<number, number>>()
   for (const { name, unit, at, views } of rows) {
     const ofName = found.get(String(name)) ?? new Map<number, number>()

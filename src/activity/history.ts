@@ -2,9 +2,9 @@
  * The reading of totals. Each is one statement, so that all figures of an answer are of one moment.
  */
 import type { Queryable, SqlRow } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, raw, sql, type Sql } from '../database/sql.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
-import { OPEN_DAY, OPEN_HOUR } from './books.js'
+import { openHour } from './books.js'
 import { readCalendar } from './days.js'
 import { NO_VALUE } from './dimension-values.js'
 import type { MeasuredPeriod, MeasuredValue } from '../dashboard/site-figures.js'
@@ -12,9 +12,11 @@ import { visitorsByHour } from './day-closing.js'
 import { OTHER } from './sums.js'
 
 /** Numbers of visitors of each open day, by the hours in which they came. */
-const OPEN_VISITORS =
-  "SELECT 'visitors' AS unit, day AS at, COUNT(*) AS n, hours FROM activity_visitors " +
-  `WHERE name = ? AND day >= ? AND day < ? AND day >= ${OPEN_DAY} GROUP BY day, hours`
+function openVisitors(name: string, from: number, to: number): Sql {
+  return sql`SELECT 'visitors' AS unit, day AS at, COUNT(*) AS n, hours FROM activity_visitors
+    WHERE name = ${name} AND day >= ${from} AND day < ${to}
+    AND day >= (SELECT open_day FROM activity_books WHERE name = ${name}) GROUP BY day, hours`
+}
 
 /** The figures of each period of `range`, without gaps. */
 export async function readHistory(
@@ -42,10 +44,8 @@ export async function readHourlyViews(
   name: string,
   range: PeriodRange,
 ): Promise<number[]> {
-  const { rows } = await queryable.query(
-    'SELECT hour, views FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ?',
-    [name, range.from, range.to],
-  )
+  const { rows } = await execute(queryable)`SELECT hour, views FROM activity_hours
+    WHERE name = ${name} AND hour >= ${range.from} AND hour < ${range.to}`
   const views = new Map(rows.map((row) => [Number(row['hour']), Number(row['views'])]))
   return Array.from({ length: range.to - range.from }, (_, at) => views.get(range.from + at) ?? 0)
 }
@@ -61,19 +61,10 @@ async function readHours(
   range: PeriodRange,
   calendar: Calendar,
 ): Promise<Figures> {
-  const { rows } = await queryable.query(
-    "SELECT 'hour' AS unit, hour AS at, views AS n, visitors AS hours FROM activity_hours " +
-      `WHERE name = ? AND hour >= ? AND hour < ? UNION ALL ${OPEN_VISITORS}`,
-    [
-      name,
-      range.from,
-      range.to,
-      name,
-      calendar.dayOfHour(range.from),
-      calendar.dayOfHour(range.to - 1) + 1,
-      name,
-    ],
-  )
+  const [first, last] = [calendar.dayOfHour(range.from), calendar.dayOfHour(range.to - 1)]
+  const { rows } = await execute(queryable)`SELECT 'hour' AS unit, hour AS at, views AS n,
+    visitors AS hours FROM activity_hours WHERE name = ${name} AND hour >= ${range.from}
+    AND hour < ${range.to} UNION ALL ${openVisitors(name, first, last + 1)}`
   const { hour: hours, groups } = sorted(rows)
   const views = new Map(hours.map(({ at, n }) => [at, n]))
   const visitors = new Map(hours.map(({ at, hours }) => [at, hours]))
@@ -92,25 +83,12 @@ async function readDays(
   range: PeriodRange,
   calendar: Calendar,
 ): Promise<Figures> {
-  const { rows } = await queryable.query(
-    "SELECT 'day' AS unit, day AS at, views AS n, visitors AS hours FROM activity_days " +
-      "WHERE name = ? AND day >= ? AND day < ? UNION ALL SELECT 'hour', hour, views, 0 " +
-      'FROM activity_hours WHERE name = ? AND hour >= ? AND hour < ? AND ' +
-      `hour >= ${OPEN_HOUR} UNION ALL ${OPEN_VISITORS}`,
-    [
-      name,
-      range.from,
-      range.to,
-      name,
-      calendar.firstHour(range.from),
-      calendar.firstHour(range.to),
-      name,
-      name,
-      range.from,
-      range.to,
-      name,
-    ],
-  )
+  const { from, to } = range
+  const { rows } = await execute(queryable)`SELECT 'day' AS unit, day AS at, views AS n,
+    visitors AS hours FROM activity_days WHERE name = ${name} AND day >= ${from} AND day < ${to}
+    UNION ALL SELECT 'hour', hour, views, 0 FROM activity_hours WHERE name = ${name}
+    AND hour >= ${calendar.firstHour(from)} AND hour < ${calendar.firstHour(to)}
+    AND hour >= ${openHour(name)} UNION ALL ${openVisitors(name, from, to)}`
   const { day: days, hour: hours, groups } = sorted(rows)
   const views = new Map(days.map(({ at, n }) => [at, n]))
   const visitors = new Map(days.map(({ at, hours }) => [at, hours]))
@@ -183,45 +161,24 @@ export async function readValues(
   const firstDay = calendar.dayFrom(from)
   const lastDay = Math.max(firstDay, calendar.dayOfHour(to))
   const [firstHour, lastHour] = [calendar.firstHour(firstDay), calendar.firstHour(lastDay)]
-  const closedTo =
-    '(SELECT CASE WHEN open_hour > ? THEN ? WHEN open_hour < ? THEN ? ELSE open_hour END ' +
-    'FROM activity_books WHERE name = ?)'
-  const closedToValues = [lastHour, lastHour, firstHour, firstHour, name]
-  const hours =
-    'SELECT value, views FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour >= '
-  const { rows } = await queryable.query(
-    // The sum of the sums is that of all values, however many are listed.
-    'SELECT value, views, listed FROM (SELECT value, SUM(views) AS views, ' +
-      'SUM(SUM(views)) OVER () AS listed FROM (SELECT value, views FROM activity_day_values ' +
-      'WHERE name = ? AND dimension = ? AND day >= ? AND day < ? ' +
-      `UNION ALL ${hours} ? AND hour < ? UNION ALL ${hours} ${closedTo} ` +
-      'AND hour < ?) AS parts GROUP BY value ORDER BY ' +
-      (first.length > 0
-        ? `CASE WHEN value IN (${placeholders(first.length)}) THEN 0 ELSE 1 END, `
-        : '') +
-      'views DESC, value LIMIT ?) AS top ' +
-      'UNION ALL SELECT NULL, COALESCE(SUM(views), 0), 0 FROM activity_hours ' +
-      'WHERE name = ? AND hour >= ? AND hour < ?',
-    [
-      name,
-      dimension,
-      firstDay,
-      lastDay,
-      name,
-      dimension,
-      from,
-      Math.min(firstHour, to),
-      name,
-      dimension,
-      ...closedToValues,
-      to,
-      ...first.map((value) => (value === OTHER ? NO_VALUE : Buffer.from(value))),
-      n,
-      name,
-      from,
-      to,
-    ],
-  )
+  const closedTo = sql`(SELECT CASE WHEN open_hour > ${lastHour} THEN ${lastHour}
+    WHEN open_hour < ${firstHour} THEN ${firstHour} ELSE open_hour END
+    FROM activity_books WHERE name = ${name})`
+  const hours = sql`SELECT value, views FROM activity_hour_values WHERE name = ${name}
+    AND dimension = ${dimension} AND`
+  const wanted = first.map((value) => (value === OTHER ? NO_VALUE : Buffer.from(value)))
+  const before =
+    wanted.length > 0 ? sql`CASE WHEN value IN (${wanted}) THEN 0 ELSE 1 END,` : raw('')
+  // The sum of the sums is that of all values, however many are listed.
+  const { rows } = await execute(queryable)`SELECT value, views, listed FROM (
+    SELECT value, SUM(views) AS views, SUM(SUM(views)) OVER () AS listed FROM (
+    SELECT value, views FROM activity_day_values WHERE name = ${name}
+    AND dimension = ${dimension} AND day >= ${firstDay} AND day < ${lastDay}
+    UNION ALL ${hours} hour >= ${from} AND hour < ${Math.min(firstHour, to)}
+    UNION ALL ${hours} hour >= ${closedTo} AND hour < ${to}) AS parts GROUP BY value
+    ORDER BY ${before} views DESC, value LIMIT ${n}) AS top
+    UNION ALL SELECT NULL, COALESCE(SUM(views), 0), 0 FROM activity_hours
+    WHERE name = ${name} AND hour >= ${from} AND hour < ${to}`
   let all = 0
   let listed = 0
   const values: MeasuredValue[] = []

@@ -9,9 +9,9 @@
  */
 import type { Database, Queryable, SqlRow } from '../database/database.js'
 import { hex } from '../database/dialect.js'
+import { execute, joined, raw, selectOne, type Sql, sql } from '../database/sql.js'
 import type { Calendar } from '../support/calendar.js'
 import { counted } from '../support/printable.js'
-import type { Expression } from './day-balance.js'
 import { readCalendar } from './days.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 import { REMOVED_PAGE } from './remove-value.js'
@@ -32,7 +32,9 @@ const MAX_PAGES = 10_000
 /** No value is longer, in bytes; a page may be. */
 const PAGE_START = `SUBSTR(page, 1, ${MAX_VALUE_BYTES})`
 
-const ROWS = 'FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?'
+function rowsOf(name: string, from: number, to: number): Sql {
+  return sql`FROM activities WHERE name = ${name} AND created_at >= ${from} AND created_at < ${to}`
+}
 
 /** Rows of `activities`, page views that have one, and seconds of which both differ. */
 export interface RecountedRows {
@@ -48,16 +50,13 @@ export async function recountRows(
   from: number,
   to: number,
 ): Promise<RecountedRows> {
-  const { rows } = await queryable.query(
-    'SELECT SUM(found) AS found, SUM(views) AS views, ' +
-      'SUM(CASE WHEN found = views THEN 0 ELSE 1 END) AS unequal FROM ' +
-      '(SELECT SUM(found) AS found, SUM(views) AS views FROM ' +
-      `(SELECT created_at - created_at % 1000 AS at, COUNT(*) AS found, 0 AS views ${ROWS} ` +
-      'GROUP BY 1 UNION ALL SELECT second * 1000, 0, views - sums_only ' +
-      'FROM activity_seconds WHERE name = ? AND second >= ? AND second < ?) AS e ' +
-      'GROUP BY at) AS s',
-    [name, from, to, name, from / 1000, to / 1000],
-  )
+  const { rows } = await execute(queryable)`SELECT SUM(found) AS found, SUM(views) AS views,
+    SUM(CASE WHEN found = views THEN 0 ELSE 1 END) AS unequal FROM
+    (SELECT SUM(found) AS found, SUM(views) AS views FROM
+    (SELECT created_at - created_at % 1000 AS at, COUNT(*) AS found, 0 AS views
+    ${rowsOf(name, from, to)} GROUP BY 1 UNION ALL SELECT second * 1000, 0, views - sums_only
+    FROM activity_seconds WHERE name = ${name} AND second >= ${from / 1000}
+    AND second < ${to / 1000}) AS e GROUP BY at) AS s`
   const { found, views, unequal } = rows[0] ?? {}
   return { rows: Number(found), views: Number(views), unequal: Number(unequal) }
 }
@@ -84,25 +83,19 @@ export async function* recountHour(
   const visitors = new Set<string>()
   for (const [index, [from, to]] of (await piecesOf(database, name, hour, calendar)).entries()) {
     if (index > 0) yield
-    const place = [name, from, to]
     const { rows, views, unequal } = await recountRows(database, name, from, to)
     all.rows += rows
     all.views += views
     all.unequal += unequal
     if (!isWhole) continue
     if (pages.size <= MAX_PAGES) {
-      const page = hex(database.dialect, PAGE_START, 'text')
-      const found = await database.query(
-        `SELECT ${page} AS page, COUNT(*) AS n ${ROWS} GROUP BY 1 LIMIT ${MAX_PAGES + 1}`,
-        place,
-      )
+      const page = raw(hex(database.dialect, PAGE_START, 'text'))
+      const found = await execute(database)`SELECT ${page} AS page, COUNT(*) AS n
+        ${rowsOf(name, from, to)} GROUP BY 1 LIMIT ${MAX_PAGES + 1}`
       addViews(pages, found.rows)
     }
-    const [sample, values] = visitorsWithin(0, share)
-    const found = await database.query(
-      `SELECT DISTINCT visitor ${ROWS} AND visitor IS NOT NULL${sample}`,
-      [...place, ...values],
-    )
+    const found = await execute(database)`SELECT DISTINCT visitor ${rowsOf(name, from, to)}
+      AND visitor IS NOT NULL ${visitorsWithin(0, share)}`
     for (const { visitor } of found.rows) visitors.add((visitor as Buffer).toString('latin1'))
   }
   if (all.rows === 0 && all.views === 0) return undefined
@@ -150,11 +143,8 @@ async function pagesDifference(
   hour: number,
   pages: ReadonlyMap<string, number>,
 ): Promise<string> {
-  const { rows } = await queryable.query(
-    'SELECT value, views FROM activity_hour_values ' +
-      `WHERE name = ? AND dimension = ? AND hour = ? LIMIT ${MAX_PAGES + 1}`,
-    [name, PAGE, hour],
-  )
+  const { rows } = await execute(queryable)`SELECT value, views FROM activity_hour_values
+    WHERE name = ${name} AND dimension = ${PAGE} AND hour = ${hour} LIMIT ${MAX_PAGES + 1}`
   if (pages.size > MAX_PAGES || rows.length > MAX_PAGES) return ''
   let more = 0
   for (const { value, views } of rows) {
@@ -175,31 +165,26 @@ async function countVisitors(
   const statements = Math.ceil((dayViews * share) / MAX_VISITORS)
   let visitors = 0
   for (let at = 0; at < statements; at++) {
-    const [range, values] = visitorsWithin(
-      (at / statements) * share,
-      ((at + 1) / statements) * share,
-    )
-    const { rows } = await queryable.query(
-      'SELECT COUNT(*) AS n FROM activity_visitors ' +
-        `WHERE name = ? AND day = ? AND hours & ? <> 0${range}`,
-      [name, day, bit, ...values],
-    )
+    const part = visitorsWithin((at / statements) * share, ((at + 1) / statements) * share)
+    const { rows } = await execute(queryable)`SELECT COUNT(*) AS n FROM activity_visitors
+      WHERE name = ${name} AND day = ${day} AND hours & ${bit} <> 0 ${part}`
     visitors += Number(rows[0]?.['n'])
   }
   return visitors
 }
 
 /** The condition for a part of all visitors. They are hashes, so parts are equally large. */
-function visitorsWithin(from: number, to: number): Expression {
+function visitorsWithin(from: number, to: number): Sql {
   const edge = (place: number): Buffer => {
     const bytes = Buffer.alloc(12)
     bytes.writeUInt32BE(Math.floor(place * 2 ** 32))
     return bytes
   }
-  return [
-    (from > 0 ? ' AND visitor >= ?' : '') + (to < 1 ? ' AND visitor < ?' : ''),
-    [...(from > 0 ? [edge(from)] : []), ...(to < 1 ? [edge(to)] : [])],
+  const parts = [
+    ...(from > 0 ? [sql`AND visitor >= ${edge(from)}`] : []),
+    ...(to < 1 ? [sql`AND visitor < ${edge(to)}`] : []),
   ]
+  return joined(parts, ' ')
 }
 
 /** The sums of an hour, and the page views of its day. */
@@ -207,27 +192,17 @@ async function readHour(queryable: Queryable, name: string, hour: number, calend
   const day = calendar.dayOfHour(hour)
   const { from, to } = calendar.hoursOf(day)
   const [first, end] = [calendar.startOfHour(hour), calendar.startOfHour(hour + 1)]
-  const {
-    rows: [row],
-  } = await queryable.query(
-    'SELECT views, removed, (SELECT SUM(views) FROM activity_hours AS d ' +
-      'WHERE d.name = h.name AND d.hour >= ? AND d.hour < ?) AS day_views, ' +
-      '(SELECT SUM(sums_only) FROM activity_seconds AS s ' +
-      'WHERE s.name = h.name AND s.second >= ? AND s.second < ?) AS sums_only ' +
-      'FROM activity_hours AS h WHERE name = ? AND hour = ?',
-    [from, to, first / 1000, end / 1000, name, hour],
-  )
-  return (
-    row && {
-      views: Number(row['views']),
-      removed: Number(row['removed']),
-      dayViews: Number(row['day_views']),
-      day,
-      dayHours: to - from,
-      bit: 1 << (hour - from),
-      sumsOnly: Number(row['sums_only']),
-    }
-  )
+  const dayViews = sql`(SELECT SUM(views) FROM activity_hours AS d
+    WHERE d.name = h.name AND d.hour >= ${from} AND d.hour < ${to})`
+  const sumsOnly = sql`(SELECT SUM(sums_only) FROM activity_seconds AS s
+    WHERE s.name = h.name AND s.second >= ${first / 1000} AND s.second < ${end / 1000})`
+  const sums = await selectOne(queryable, {
+    views: Number,
+    removed: Number,
+    dayViews: [Number, dayViews],
+    sumsOnly: [Number, sumsOnly],
+  })`FROM activity_hours AS h WHERE name = ${name} AND hour = ${hour}`
+  return sums && { ...sums, day, dayHours: to - from, bit: 1 << (hour - from) }
 }
 
 /** The pieces of an hour, in milliseconds. */
@@ -238,11 +213,8 @@ async function piecesOf(
   calendar: Calendar,
 ): Promise<[from: number, to: number][]> {
   const [first, end] = [calendar.startOfHour(hour), calendar.startOfHour(hour + 1)]
-  const { rows } = await queryable.query(
-    'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
-      'ORDER BY second',
-    [name, first / 1000, end / 1000],
-  )
+  const { rows } = await execute(queryable)`SELECT second, views FROM activity_seconds
+    WHERE name = ${name} AND second >= ${first / 1000} AND second < ${end / 1000} ORDER BY second`
   const starts = [first]
   let ofPiece = 0
   for (const { second, views } of rows) {

@@ -1,5 +1,6 @@
 /** When collectors recount hours, and what they do with the results. */
 import type { Database, Queryable } from '../database/database.js'
+import { execute } from '../database/sql.js'
 import type { Calendar } from '../support/calendar.js'
 import type { BurstLogger } from '../support/logger.js'
 import { readCalendar } from './days.js'
@@ -51,10 +52,9 @@ export class Recounts {
     calendar: Calendar,
   ): Promise<number | undefined> {
     for (const before of new Set([Math.min(this.#hour, end), end])) {
-      const { rows } = await queryable.query(
-        'SELECT MAX(second) AS second FROM activity_seconds WHERE name = ? AND second < ?',
-        [this.#name, calendar.startOfHour(before) / 1000],
-      )
+      const { rows } = await execute(queryable)`SELECT MAX(second) AS second
+        FROM activity_seconds WHERE name = ${this.#name}
+        AND second < ${calendar.startOfHour(before) / 1000}`
       const second = rows[0]?.['second'] ?? null
       if (second !== null) return calendar.hourOf(Number(second) * 1000)
     }
@@ -67,11 +67,9 @@ export class Recounts {
    */
   async #enter(database: Database, found: string): Promise<void> {
     const hour = this.#hour
-    const { affectedRows } = await database.query(
-      'UPDATE activity_hours SET recounted = ? WHERE name = ? AND hour = ? AND ' +
-        '(recounted IS NULL OR recounted <> ?)',
-      [found, this.#name, hour, found],
-    )
+    const { affectedRows } = await execute(database)`UPDATE activity_hours SET recounted = ${found}
+      WHERE name = ${this.#name} AND hour = ${hour} AND (recounted IS NULL
+      OR recounted <> ${found})`
     if (affectedRows === 0 || found === '') return
     const calendar = await readCalendar(database, this.#name)
     this.#logger.error(

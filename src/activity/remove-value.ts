@@ -3,8 +3,8 @@
  * it. Its views stay in all totals.
  */
 import { listsOf } from '../database/bulk.js'
-import type { Database, SqlValue, Transaction } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import type { Database, Transaction } from '../database/database.js'
+import { execute, raw, select, sql } from '../database/sql.js'
 import type { Calendar } from '../support/calendar.js'
 import { openBooks } from './books.js'
 import { CLOSED_VALUES, weightOf } from './closed-day.js'
@@ -12,7 +12,7 @@ import { DAY_VALUES } from './day-closing.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
-import { HOUR_VALUES } from './dimension-values.js'
+import { HOUR_VALUES, NO_VALUE } from './dimension-values.js'
 
 /** The page of visits whose own page has been removed. */
 export const REMOVED_PAGE = '(removed)'
@@ -70,29 +70,23 @@ async function moveToOther(
   { name, dimension, value, openDay, calendar }: Place,
 ): Promise<number> {
   const table = period === 'hour' ? HOUR_VALUES : DAY_VALUES
-  const place = [name, dimension, Buffer.from(value)]
-  const weight = `views * (${weightOf(tx.dialect)})`
-  const { rows } = await tx.query(
-    `SELECT ${period} AS period, views, ${weight} AS weight FROM ${table.name} ` +
-      `WHERE name = ? AND dimension = ? AND value = ? ORDER BY ${period}`,
-    place,
-  )
+  const place = sql`FROM ${raw(table.name)} WHERE name = ${name} AND dimension = ${dimension}
+    AND value = ${Buffer.from(value)}`
+  const columns = {
+    at: [Number, period],
+    views: Number,
+    weight: [Number, `views * (${weightOf(tx.dialect)})`],
+  } as const
+  const rows = await select(tx, columns)`${place} ORDER BY ${raw(period)}`
   await table.upsert(
     tx,
-    rows.map((row) => [
-      name,
-      dimension,
-      Number(row['period']),
-      Buffer.alloc(0),
-      Number(row['views']),
-    ]),
+    rows.map(({ at, views }) => [name, dimension, at, NO_VALUE, views]),
   )
-  await tx.query(`DELETE FROM ${table.name} WHERE name = ? AND dimension = ? AND value = ?`, place)
+  await execute(tx)`DELETE ${place}`
   const weights = new Map<number, number>()
-  for (const row of rows) {
-    const at = Number(row['period'])
+  for (const { at, weight } of rows) {
     const day = period === 'hour' ? calendar.dayOfHour(at) : at
-    if (day < openDay) weights.set(day, (weights.get(day) ?? 0) - Number(row['weight']))
+    if (day < openDay) weights.set(day, (weights.get(day) ?? 0) - weight)
   }
   // The other value weighs nothing.
   await CLOSED_VALUES.upsert(
@@ -109,31 +103,21 @@ async function moveToOther(
 /** Rows have whole pages. The value is the beginning of a page. */
 async function replacePages(database: Database, name: string, value: string): Promise<number> {
   let replaced = 0
-  let [time, number]: [SqlValue, SqlValue] = [-1, -1]
+  const columns = { createdAt: Number, number: Number, page: String }
+  const start = raw(`SUBSTR(page, 1, ${[...value].length})`)
+  let last = { createdAt: -1, number: -1 }
   for (;;) {
-    const { rows } = await database.query(
-      'SELECT created_at, number, page FROM activities WHERE name = ? AND created_at >= ? AND ' +
-        `(created_at > ? OR number > ?) AND SUBSTR(page, 1, ${[...value].length}) = ? ` +
-        'ORDER BY created_at, number LIMIT ?',
-      [name, time, time, number, value, ROWS_A_LOOK],
-    )
-    const last = rows.at(-1)
-    if (!last) return replaced
-    time = last['created_at'] ?? null
-    number = last['number'] ?? null
-    const found = rows.filter(({ page }) => fitText(String(page), MAX_VALUE_BYTES) === value)
+    const { createdAt, number } = last
+    const rows = await select(database, columns)`FROM activities WHERE name = ${name}
+      AND created_at >= ${createdAt} AND (created_at > ${createdAt} OR number > ${number})
+      AND ${start} = ${value} ORDER BY created_at, number LIMIT ${ROWS_A_LOOK}`
+    if (rows.length === 0) return replaced
+    last = rows.at(-1)!
+    const found = rows.filter(({ page }) => fitText(page, MAX_VALUE_BYTES) === value)
     for (const list of listsOf(found, database)) {
-      const { affectedRows } = await database.query(
-        'UPDATE activities SET page = ? WHERE name = ? AND created_at BETWEEN ? AND ? AND ' +
-          `number IN (${placeholders(list.length)})`,
-        [
-          REMOVED_PAGE,
-          name,
-          list[0]!['created_at'] ?? null,
-          list.at(-1)!['created_at'] ?? null,
-          ...list.map((row) => row['number'] ?? null),
-        ],
-      )
+      const { affectedRows } = await execute(database)`UPDATE activities SET page = ${REMOVED_PAGE}
+        WHERE name = ${name} AND created_at BETWEEN ${list[0]!.createdAt}
+        AND ${list.at(-1)!.createdAt} AND number IN (${list.map((row) => row.number)})`
       replaced += affectedRows
     }
   }

@@ -6,7 +6,8 @@ import {
   type SqlValue,
   type Transaction,
 } from '../database/database.js'
-import { forUpdate, placeholders } from '../database/dialect.js'
+import { forUpdate } from '../database/dialect.js'
+import { execute, raw } from '../database/sql.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
 import { table } from '../database/table.js'
 import type { Calendar } from '../support/calendar.js'
@@ -140,11 +141,9 @@ class SecondsRemoval {
 
   async remove(): Promise<boolean> {
     // Not from the first one again: the server still steps over what has just been removed.
-    const { rows } = await this.#database.query(
-      'SELECT second, views FROM activity_seconds WHERE name = ? AND second >= ? AND second < ? ' +
-        'ORDER BY second LIMIT ?',
-      [this.#name, this.removedTo, this.#keepFrom, SECONDS_A_PIECE],
-    )
+    const { rows } = await execute(this.#database)`SELECT second, views FROM activity_seconds
+      WHERE name = ${this.#name} AND second >= ${this.removedTo}
+      AND second < ${this.#keepFrom} ORDER BY second LIMIT ${SECONDS_A_PIECE}`
     const seconds = firstOf(rows)
     try {
       if (seconds.length > 0) {
@@ -180,17 +179,13 @@ async function removeSeconds(
   seconds: readonly number[],
   calendar: Calendar,
 ): Promise<void> {
-  const place = (count: number): string => `name = ? AND second IN (${placeholders(count)})`
-  const { rows } = await tx.query(
-    `SELECT second, views FROM activity_seconds WHERE ${place(seconds.length)} ` +
-      `ORDER BY second${forUpdate(tx.dialect)}`,
-    [name, ...seconds],
-  )
+  const { rows } = await execute(tx)`SELECT second, views FROM activity_seconds
+    WHERE name = ${name} AND second IN (${seconds}) ORDER BY second${raw(forUpdate(tx.dialect))}`
   // One that another collector has removed may be there again by now, with rows that stay.
   const locked = rows.map(({ second }) => Number(second))
   if (locked.length === 0) return
   for (const [first, end] of runsOf(locked)) await removeRows(tx, name, first * 1000, end * 1000)
-  await tx.query(`DELETE FROM activity_seconds WHERE ${place(locked.length)}`, [name, ...locked])
+  await execute(tx)`DELETE FROM activity_seconds WHERE name = ${name} AND second IN (${locked})`
   // Last, so that a commit waits as short as possible.
   const views = new Map<number, number>()
   for (const row of rows) {
@@ -220,17 +215,12 @@ function runsOf(seconds: readonly number[]): [first: number, end: number][] {
 async function removeRows(tx: Transaction, name: string, from: number, to: number): Promise<void> {
   for (;;) {
     // A DELETE with a LIMIT is MySQL's only; so the time of the first row to stay is asked for.
-    const next = await tx.query(
-      'SELECT created_at FROM activities WHERE name = ? AND created_at >= ? AND created_at < ' +
-        '? ORDER BY created_at LIMIT 1 OFFSET ?',
-      [name, from, to, ROWS_A_STATEMENT],
-    )
+    const next = await execute(tx)`SELECT created_at FROM activities WHERE name = ${name}
+      AND created_at >= ${from} AND created_at < ${to} ORDER BY created_at
+      LIMIT 1 OFFSET ${ROWS_A_STATEMENT}`
     const upTo = next.rows[0] ? Math.max(Number(next.rows[0]['created_at']), from + 1) : to
-    await tx.query('DELETE FROM activities WHERE name = ? AND created_at >= ? AND created_at < ?', [
-      name,
-      from,
-      upTo,
-    ])
+    await execute(tx)`DELETE FROM activities WHERE name = ${name} AND created_at >= ${from}
+      AND created_at < ${upTo}`
     if (upTo >= to) return
     from = upTo
   }
@@ -243,11 +233,9 @@ async function removeRows(tx: Transaction, name: string, from: number, to: numbe
 function visitorsRemoval(database: Database, name: string): (before: number) => Promise<boolean> {
   let from = 0
   return async (before) => {
-    const { rows } = await database.query(
-      'SELECT day, visitor, last_slice FROM activity_visitors WHERE name = ? AND ' +
-        'last_slice >= ? AND last_slice < ? ORDER BY last_slice LIMIT ?',
-      [name, from, before, VISITORS_A_PIECE],
-    )
+    const { rows } = await execute(database)`SELECT day, visitor, last_slice
+      FROM activity_visitors WHERE name = ${name} AND last_slice >= ${from}
+      AND last_slice < ${before} ORDER BY last_slice LIMIT ${VISITORS_A_PIECE}`
     const byDay = new Map<number, SqlValue[]>()
     for (const { day, visitor } of rows) {
       const visitors = byDay.get(Number(day)) ?? []
@@ -256,11 +244,8 @@ function visitorsRemoval(database: Database, name: string): (before: number) => 
     }
     for (const [day, visitors] of byDay) {
       for (const list of listsOf(visitors, database)) {
-        await database.query(
-          'DELETE FROM activity_visitors WHERE name = ? AND day = ? AND ' +
-            `visitor IN (${placeholders(list.length)})`,
-          [name, day, ...list],
-        )
+        await execute(database)`DELETE FROM activity_visitors WHERE name = ${name}
+          AND day = ${day} AND visitor IN (${list})`
       }
     }
     from = Number(rows.at(-1)?.['last_slice'] ?? from)

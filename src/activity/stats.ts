@@ -1,5 +1,6 @@
 import type { Queryable } from '../database/database.js'
-import { MISSING_SINCE } from '../wide-cache/ledger/sums.js'
+import { execute } from '../database/sql.js'
+import { missingSince } from '../wide-cache/ledger/sums.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import { sliceOf } from './sums.js'
 
@@ -50,28 +51,19 @@ export async function readStats(
   const from = end - windowSeconds
   const slice = sliceOf(from)
   const last = sliceOf(end)
-  const { rows } = await database.query(
-    'SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds ' +
-      'WHERE name = ? AND second >= ? AND second < ?) AS page_views, ' +
-      // Only the slices in which the window begins and ends are looked through for seconds.
-      '(SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND last_slice > ? AND ' +
-      'last_slice < ?) + (SELECT COUNT(*) FROM activity_visitors WHERE name = ? AND ' +
-      'last_slice = ? AND last_slice < ? AND last_second >= ?) + ended.visitors AS visitors, ' +
-      `ended.unsure, (${MISSING_SINCE}) AS missing ` +
-      'FROM (SELECT ' +
-      'COUNT(CASE WHEN last_second < ? OR first_second >= ? THEN 1 END) AS visitors, ' +
-      'COUNT(CASE WHEN last_second >= ? AND first_second < ? THEN 1 END) AS unsure ' +
-      'FROM activity_visitors WHERE name = ? AND last_slice >= ? AND last_second >= ? AND ' +
-      'first_second < ?) AS ended',
-    [
-      [name, from, end],
-      [name, slice, last],
-      [name, slice, last, from],
-      [from * 1000, name, from * 1000],
-      [end, from, end, from],
-      [name, last, from, end],
-    ].flat(),
-  )
+  // Only the slices in which the window begins and ends are looked through for seconds.
+  const { rows } = await execute(database)`
+    SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_seconds
+    WHERE name = ${name} AND second >= ${from} AND second < ${end}) AS page_views,
+    (SELECT COUNT(*) FROM activity_visitors WHERE name = ${name} AND last_slice > ${slice}
+    AND last_slice < ${last}) + (SELECT COUNT(*) FROM activity_visitors WHERE name = ${name}
+    AND last_slice = ${slice} AND last_slice < ${last} AND last_second >= ${from})
+    + ended.visitors AS visitors,
+    ended.unsure, (${missingSince(from * 1000, name)}) AS missing
+    FROM (SELECT COUNT(CASE WHEN last_second < ${end} OR first_second >= ${from} THEN 1 END)
+    AS visitors, COUNT(CASE WHEN last_second >= ${end} AND first_second < ${from} THEN 1 END)
+    AS unsure FROM activity_visitors WHERE name = ${name} AND last_slice >= ${last}
+    AND last_second >= ${from} AND first_second < ${end}) AS ended`
   // A sum over 2^53-1 comes as a bigint.
   const pageViews = Number(rows[0]?.['page_views'])
   const [visitors, unsure, missing] = ['visitors', 'unsure', 'missing'].map((column) =>

@@ -3,8 +3,9 @@
  * grow with the other values.
  */
 import type { Queryable } from '../database/database.js'
+import { execute, raw, sql, type Sql } from '../database/sql.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
-import { OPEN_HOUR } from './books.js'
+import { openHour } from './books.js'
 import { readCalendar } from './days.js'
 import { NO_VALUE } from './dimension-values.js'
 import { readMissing } from './first-day.js'
@@ -42,27 +43,25 @@ type Key = readonly [dimension: string, value: Buffer]
  * Selects periods with their views of the value, and of those that are not listed. A subquery is
  * one step in the primary key, where a join might read all values of the range.
  */
-function selectOf(period: Period): string {
-  const views =
-    `(SELECT v.views FROM activity_${period}_values AS v WHERE v.name = t.name AND ` +
-    `v.dimension = ? AND v.${period} = t.${period} AND v.value = ?)`
-  return (
-    `SELECT '${period}' AS unit, t.${period} AS at, ${views} AS views, ${views} AS others ` +
-    `FROM activity_${period}s AS t WHERE t.name = ? AND t.${period} >= ? AND t.${period} < ?`
-  )
-}
-
-/** The values of the placeholders of {@link selectOf}. */
-function valuesOf([dimension, value]: Key, name: string, from: number, to: number) {
-  return [dimension, value, dimension, NO_VALUE, name, from, to]
+function selectOf(
+  period: Period,
+  [dimension, value]: Key,
+  name: string,
+  from: number,
+  to: number,
+): Sql {
+  const [table, at] = [raw(`activity_${period}`), raw(`t.${period}`)]
+  const views = (of: Buffer): Sql =>
+    sql`(SELECT v.views FROM ${table}_values AS v WHERE v.name = t.name
+      AND v.dimension = ${dimension} AND v.${raw(period)} = ${at} AND v.value = ${of})`
+  return sql`SELECT '${raw(period)}' AS unit, ${at} AS at, ${views(value)} AS views,
+    ${views(NO_VALUE)} AS others FROM ${table}s AS t
+    WHERE t.name = ${name} AND ${at} >= ${from} AND ${at} < ${to}`
 }
 
 async function readHours(queryable: Queryable, name: string, { from, to }: PeriodRange, key: Key) {
-  const { rows } = await queryable.query(
-    `${selectOf('hour')} UNION ALL ` +
-      "SELECT 'kept', values_from, NULL, NULL FROM activity_books WHERE name = ?",
-    [...valuesOf(key, name, from, to), name],
-  )
+  const { rows } = await execute(queryable)`${selectOf('hour', key, name, from, to)}
+    UNION ALL SELECT 'kept', values_from, NULL, NULL FROM activity_books WHERE name = ${name}`
   const kept = rows.find(({ unit }) => unit === 'kept')
   const keptFrom = Number(kept?.['at'] ?? 0)
   const views = new Map<number, number | null>()
@@ -80,14 +79,9 @@ async function readDays(
   key: Key,
   calendar: Calendar,
 ) {
-  const { rows } = await queryable.query(
-    `${selectOf('day')} UNION ALL ` + `${selectOf('hour')} AND t.hour >= ${OPEN_HOUR}`,
-    [
-      ...valuesOf(key, name, from, to),
-      ...valuesOf(key, name, calendar.firstHour(from), calendar.firstHour(to)),
-      name,
-    ],
-  )
+  const hours = [calendar.firstHour(from), calendar.firstHour(to)] as const
+  const { rows } = await execute(queryable)`${selectOf('day', key, name, from, to)}
+    UNION ALL ${selectOf('hour', key, name, ...hours)} AND t.hour >= ${openHour(name)}`
   const views = new Map<number, number | null>()
   for (const { unit, at, views: listed, others } of rows) {
     const day = unit === 'day' ? Number(at) : calendar.dayOfHour(Number(at))

@@ -9,7 +9,7 @@
  */
 import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute } from '../database/sql.js'
 import { countValues, dimensionsOf, NO_VALUE } from './dimension-values.js'
 import type { Sums, Views } from './sums.js'
 
@@ -27,11 +27,8 @@ export async function hoursToCount(
 ): Promise<HourViews[]> {
   const found: HourViews[] = []
   for (const some of listsOf(hours, tx)) {
-    const { rows } = await tx.query(
-      'SELECT hour, views FROM activity_hours WHERE name = ? AND views > count_after AND ' +
-        `hour IN (${placeholders(some.length)})`,
-      [name, ...some],
-    )
+    const { rows } = await execute(tx)`SELECT hour, views FROM activity_hours
+      WHERE name = ${name} AND views > count_after AND hour IN (${some})`
     for (const { hour, views } of rows) found.push([Number(hour), Number(views)])
   }
   return found
@@ -63,11 +60,8 @@ export async function limitValues(
       }
       room = Math.min(room, MAX_VALUES - before - values.size)
     }
-    await tx.query('UPDATE activity_hours SET count_after = ? WHERE name = ? AND hour = ?', [
-      views + Math.max(room, 0),
-      name,
-      hour,
-    ])
+    await execute(tx)`UPDATE activity_hours SET count_after = ${views + Math.max(room, 0)}
+      WHERE name = ${name} AND hour = ${hour}`
   }
 }
 
@@ -77,11 +71,8 @@ async function listedValues(
   dimension: string,
   hour: number,
 ): Promise<Set<string>> {
-  const { rows } = await tx.query(
-    'SELECT value FROM activity_hour_values WHERE name = ? AND dimension = ? AND hour = ? AND ' +
-      'value > ?',
-    [name, dimension, hour, NO_VALUE],
-  )
+  const { rows } = await execute(tx)`SELECT value FROM activity_hour_values WHERE name = ${name}
+    AND dimension = ${dimension} AND hour = ${hour} AND value > ${NO_VALUE}`
   return new Set(rows.map(({ value }) => String(value)))
 }
 

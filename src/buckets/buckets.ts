@@ -6,6 +6,7 @@
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable, Transaction } from '../database/database.js'
 import { skipLocked } from '../database/dialect.js'
+import { execute, raw, selectOne } from '../database/sql.js'
 import { type Table, table } from '../database/table.js'
 import { HASHES } from './encoding.js'
 
@@ -77,31 +78,22 @@ export class Buckets {
     const { buckets, queued, owner } = this.#names
     // One step in the index; with all buckets asked for at once, MariaDB reads the whole queue for
     // each.
-    const {
-      rows: [row],
-    } = await this.#database.query(
-      `SELECT b.bucket, b.last_hash FROM (SELECT hash FROM ${queued} ` +
-        `WHERE ${owner} = ? AND hash >= ? AND hash < ? ORDER BY hash LIMIT 1) AS q ` +
-        `JOIN ${buckets} AS b ON b.${owner} = ? AND q.hash BETWEEN b.first_hash AND b.last_hash`,
-      [this.#id, from, to, this.#id],
-    )
-    return row && { bucket: Number(row['bucket']), last: Number(row['last_hash']) }
+    return selectOne(this.#database, { bucket: Number, last: [Number, 'last_hash'] })`FROM
+      (SELECT hash FROM ${raw(queued)} WHERE ${raw(owner)} = ${this.#id} AND hash >= ${from}
+      AND hash < ${to} ORDER BY hash LIMIT 1) AS q
+      JOIN ${raw(buckets)} AS b ON b.${raw(owner)} = ${this.#id}
+      AND q.hash BETWEEN b.first_hash AND b.last_hash`
   }
 
   /**
    * Locks a bucket until the transaction ends, and returns its present range; `undefined`: another
    * transaction has locked it, or it no longer exists.
    */
-  async lock(tx: Transaction, bucket: number): Promise<HashRange | undefined> {
+  lock(tx: Transaction, bucket: number): Promise<HashRange | undefined> {
     const { buckets, owner } = this.#names
-    const {
-      rows: [row],
-    } = await tx.query(
-      `SELECT first_hash, last_hash FROM ${buckets} ` +
-        `WHERE ${owner} = ? AND bucket = ?${skipLocked(tx.dialect)}`,
-      [this.#id, bucket],
-    )
-    return row && { first: Number(row['first_hash']), last: Number(row['last_hash']) }
+    return selectOne(tx, { first: [Number, 'first_hash'], last: [Number, 'last_hash'] })`FROM
+      ${raw(buckets)} WHERE ${raw(owner)} = ${this.#id}
+      AND bucket = ${bucket}${raw(skipLocked(tx.dialect))}`
   }
 
   /**
@@ -124,12 +116,9 @@ export class Buckets {
 
   async #enter(): Promise<void> {
     const { what, all, owner } = this.#names
-    const stored = async (on: Pick<Queryable, 'query'>): Promise<number | undefined> => {
-      const {
-        rows: [row],
-      } = await on.query(`SELECT buckets FROM ${all} WHERE ${owner} = ?`, [this.#id])
-      return row && Number(row['buckets'])
-    }
+    const stored = async (on: Pick<Queryable, 'query'>): Promise<number | undefined> =>
+      (await selectOne(on, { buckets: Number })`FROM ${raw(all)} WHERE ${raw(owner)} = ${this.#id}`)
+        ?.buckets
     // Read first without a lock, because the row mostly exists.
     const count =
       (await stored(this.#database)) ??
@@ -158,7 +147,7 @@ export class Buckets {
     // Locks the row, as above.
     await table(all, [owner], ['buckets', 'replace']).upsert(tx, [[this.#id, count]])
     // It waits for the processors that are at a bucket.
-    await tx.query(`DELETE FROM ${buckets} WHERE ${owner} = ?`, [this.#id])
+    await execute(tx)`DELETE FROM ${raw(buckets)} WHERE ${raw(owner)} = ${this.#id}`
     const bound = (bucket: number): number => Math.floor((bucket * HASHES) / count)
     await this.#buckets.insert(
       tx,

@@ -13,6 +13,13 @@ export const MAX_VALUE_BYTES = 65_535
 /** Hashes are whole numbers below this. */
 export const HASHES = 2 ** 32
 
+/** A key and a value on their way into a table. */
+export interface Encoded {
+  readonly hash: number
+  readonly key: Buffer
+  readonly value: Buffer
+}
+
 export class Encoding<T> {
   readonly #what: string
   readonly #codec: Codec<T>

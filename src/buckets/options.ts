@@ -4,7 +4,7 @@ import { DAY_MS } from '../support/clock.js'
 import { given, integer, loggerOf, identifier, wrongType } from '../support/options.js'
 import type { Codec } from '../support/codec.js'
 import { exactJson } from '../support/exact-json.js'
-import { type Every, everyOf } from './processing.js'
+import { cronPeriodSeconds } from '../support/schedule.js'
 
 /** Options that maps and export queues share. */
 export interface BucketOptions<K, V> {
@@ -49,6 +49,32 @@ export interface BucketOptions<K, V> {
 const MAX_BUCKETS = 1_000
 const LEAST_TIMEOUT_MS = 100
 const DEFAULT_TIMEOUT_MS = 60_000
+const DEFAULT_EVERY_MS = 2_000
+const LEAST_EVERY_MS = 10
+const EVERY_ALLOWED =
+  'milliseconds, a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
+
+/** When to process. */
+export interface Every {
+  /** Milliseconds between runs, or a cron line. `false`: never. */
+  readonly schedule: number | string | false
+  /** Whether the process lives for it, because its user has asked for a schedule. */
+  readonly keepsAlive: boolean
+}
+
+/** @throws TypeError, RangeError naming the option */
+export function everyOf(every: unknown): Every {
+  if (every === undefined) return { schedule: DEFAULT_EVERY_MS, keepsAlive: false }
+  if (every === false) return { schedule: every, keepsAlive: false }
+  if (typeof every === 'number') {
+    integer('every', every, LEAST_EVERY_MS, DAY_MS, 'milliseconds')
+    return { schedule: every, keepsAlive: true }
+  }
+  if (typeof every !== 'string') throw wrongType('every', every, EVERY_ALLOWED)
+  cronPeriodSeconds(every, 'every', EVERY_ALLOWED)
+  return { schedule: every, keepsAlive: true }
+}
+
 /** The names of {@link BucketOptions}. */
 export const BUCKET_OPTIONS = [
   'database',

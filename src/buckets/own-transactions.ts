@@ -9,6 +9,7 @@ import {
   type Queryable,
   type Transaction,
 } from '../database/database.js'
+import { execute } from '../database/sql.js'
 import { sourceOf } from '../database/source.js'
 import { refusedOption, wrongType } from '../support/options.js'
 
@@ -62,7 +63,7 @@ function isTransaction(tx: unknown): tx is Transaction {
 /** The namespace of a database, in hexadecimal; `undefined` before it has been migrated. */
 async function namespaceIn(queryable: Pick<Queryable, 'query'>): Promise<string | undefined> {
   try {
-    const { rows } = await queryable.query('SELECT namespace FROM wide_cache_identity')
+    const { rows } = await execute(queryable)`SELECT namespace FROM wide_cache_identity`
     const namespace = rows[0]?.['namespace']
     return Buffer.isBuffer(namespace) ? namespace.toString('hex') : undefined
   } catch (error) {

@@ -1,4 +1,5 @@
 /** Updates and entries that a map or an export queue cannot process by itself, for operators. */
+import { joined, raw, sql, type Sql } from '../database/sql.js'
 
 /** A parked update, or the first entry of a batch that the exporter has failed at. */
 export interface Parked {
@@ -32,16 +33,14 @@ export interface ParkedActions {
   skip(parked: Parked): Promise<string | undefined>
 }
 
-/** The condition and the values of a query. */
-export function whereParked(
-  nameColumn: string,
-  idColumn: string,
-  { name, id }: ParkedQuery,
-): readonly [sql: string, values: readonly (string | number)[]] {
-  const conditions = [
-    ...(name === undefined ? [] : [`${nameColumn} = ?`]),
-    ...(id === undefined ? [] : [`${idColumn} = ?`]),
-  ]
-  const values = [name, id].filter((value) => value !== undefined)
-  return [conditions.length > 0 ? conditions.join(' AND ') : '1 = 1', values]
+/** The condition of a query. */
+export function whereParked(nameColumn: string, idColumn: string, { name, id }: ParkedQuery): Sql {
+  return joined(
+    [
+      sql`1 = 1`,
+      ...(name === undefined ? [] : [sql`${raw(nameColumn)} = ${name}`]),
+      ...(id === undefined ? [] : [sql`${raw(idColumn)} = ${id}`]),
+    ],
+    ' AND ',
+  )
 }

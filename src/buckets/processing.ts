@@ -6,13 +6,14 @@
  */
 import { warnOfFailure } from '../connections/warn-failure.js'
 import { type Database, DatabaseError } from '../database/database.js'
-import { DAY_MS, type Timer } from '../support/clock.js'
-import type { Environment } from '../support/environment.js'
-import type { BurstLogger } from '../support/logger.js'
-import { integer, wrongType } from '../support/options.js'
+import { bytesOrNull, execute, raw, selectOne, type Sql, sql } from '../database/sql.js'
+import type { Timer } from '../support/clock.js'
 import { within } from '../support/within.js'
-import { cronPeriodSeconds, type Schedule, schedule } from '../support/schedule.js'
-import type { BucketTables } from './buckets.js'
+import { type Schedule, schedule } from '../support/schedule.js'
+import type { Buckets } from './buckets.js'
+import type { Calls } from './calls.js'
+import type { Every } from './options.js'
+import type { Queue } from './queue.js'
 
 /** Length of a lease, in ms. With `every` in milliseconds, it lasts so long beyond the next run. */
 const LEASE_MS = 10_000
@@ -20,47 +21,21 @@ const LEASE_MS = 10_000
 const CLOSE_MS = 5_000
 const RELEASE_MS = 1_000
 
-const DEFAULT_EVERY_MS = 2_000
-const LEAST_MS = 10
-const ALLOWED = 'milliseconds, a cron line such as "*/10 * * * * *" (every 10 seconds), or false'
-
-/** When to process. */
-export interface Every {
-  /** Milliseconds between runs, or a cron line. `false`: never. */
-  readonly schedule: number | string | false
-  /** Whether the process lives for it, because its user has asked for a schedule. */
-  readonly keepsAlive: boolean
-}
-
-/** @throws TypeError, RangeError naming the option */
-export function everyOf(every: unknown): Every {
-  if (every === undefined) return { schedule: DEFAULT_EVERY_MS, keepsAlive: false }
-  if (every === false) return { schedule: every, keepsAlive: false }
-  if (typeof every === 'number') {
-    integer('every', every, LEAST_MS, DAY_MS, 'milliseconds')
-    return { schedule: every, keepsAlive: true }
-  }
-  if (typeof every !== 'string') throw wrongType('every', every, ALLOWED)
-  cronPeriodSeconds(every, 'every', ALLOWED)
-  return { schedule: every, keepsAlive: true }
-}
-
 interface Parts {
   readonly every: Every
-  readonly names: BucketTables
-  readonly id: string
-  readonly database: Database
-  /** Makes the row for the lease, if there is none. */
-  readonly enter: () => Promise<void>
+  readonly queue: Pick<Queue<unknown, unknown>, 'tables' | 'name' | 'environment' | 'logger'> & {
+    readonly database: { readonly database: Database }
+    readonly buckets: Pick<Buckets, 'enter'>
+  }
+  readonly calls: Pick<Calls, 'hasSlow'>
   readonly process: () => Promise<unknown>
-  /** Tells whether a call is slow that has begun at a moment of `clock.elapsed()`, or later. */
-  readonly hasSlowCall: (since: number) => boolean
-  readonly environment: Environment
-  readonly logger: BurstLogger
 }
 
 export class Processing {
   readonly #parts: Parts
+  /** The table of its lease, and its row there. */
+  readonly #all: Sql
+  readonly #ofQueue: Sql
   readonly #holder: Buffer
   readonly #leaseMs: number
   #schedule: Schedule | undefined
@@ -72,12 +47,12 @@ export class Processing {
   #stopped = false
 
   constructor(parts: Parts) {
-    const {
-      every: { schedule: every, keepsAlive },
-      environment,
-    } = parts
+    const { schedule: every, keepsAlive } = parts.every
+    const { environment, tables, name } = parts.queue
     const { clock } = environment
     this.#parts = parts
+    this.#all = raw(tables.all)
+    this.#ofQueue = sql`${raw(tables.owner)} = ${name}`
     this.#holder = environment.newId()
     // By a cron line all processes run at the same time: they need not keep the lease until the
     // next one.
@@ -95,17 +70,13 @@ export class Processing {
     if (this.#holds) await within(RELEASE_MS, this.#release())
   }
 
+  get #database(): Database {
+    return this.#parts.queue.database.database
+  }
+
   async #release(): Promise<void> {
-    const {
-      names: { all, owner },
-      id,
-      database,
-    } = this.#parts
-    await database.query(
-      `UPDATE ${all} SET lease_owner = NULL, lease_until = 0 ` +
-        `WHERE ${owner} = ? AND lease_owner = ?`,
-      [id, this.#holder],
-    )
+    await execute(this.#database)`UPDATE ${this.#all} SET lease_owner = NULL, lease_until = 0
+      WHERE ${this.#ofQueue} AND lease_owner = ${this.#holder}`
   }
 
   #stop(): void {
@@ -115,7 +86,7 @@ export class Processing {
   }
 
   #again(ms: number, run: () => Promise<void>): Schedule {
-    const { clock } = this.#parts.environment
+    const { clock } = this.#parts.queue.environment
     let timer: Timer
     const plan = (): void => {
       timer = clock.after(
@@ -132,29 +103,20 @@ export class Processing {
 
   /** Never rejects. */
   async #run(): Promise<void> {
-    const beganAt = this.#parts.environment.clock.elapsed()
-    const {
-      names: { what },
-      id,
-      enter,
-      logger,
-    } = this.#parts
+    const { environment, buckets, logger, tables, name } = this.#parts.queue
+    const beganAt = environment.clock.elapsed()
     try {
-      await enter()
+      await buckets.enter()
       this.#holds = await this.#lease()
       if (this.#holds && !this.#stopped && !(await this.#renewing(beganAt))) return
-      logger.recovered('process', `wide-cache: the ${what} "${id}" is processed again`)
+      logger.recovered('process', `wide-cache: the ${tables.what} "${name}" is processed again`)
     } catch (error) {
       this.#failed(error, beganAt)
     }
   }
 
   #failed(error: unknown, beganAt: number): void {
-    const {
-      names: { what },
-      id,
-      logger,
-    } = this.#parts
+    const { logger, tables, name } = this.#parts.queue
     // The owner has closed the database, so processing ends too.
     if (error instanceof DatabaseError && error.code === 'DATABASE_CLOSED') return this.#stop()
     const why = error instanceof Error ? error.message.replace(/^wide-cache: /, '') : String(error)
@@ -162,52 +124,36 @@ export class Processing {
       logger,
       'process',
       error,
-      `wide-cache: processing the ${what} "${id}" failed and will be retried: ${why}`,
+      `wide-cache: processing the ${tables.what} "${name}" failed and will be retried: ${why}`,
       beganAt,
     )
   }
 
   /** Takes the lease, or renews it; `false`: another process has it. */
   async #lease(): Promise<boolean> {
-    const {
-      names: { all, owner },
-      id,
-      database,
-    } = this.#parts
-    const {
-      rows: [row],
-    } = await database.query(`SELECT lease_owner, lease_until FROM ${all} WHERE ${owner} = ?`, [id])
+    const database = this.#database
+    const columns = { leaseOwner: bytesOrNull, leaseUntil: Number }
+    const row = await selectOne(database, columns)`FROM ${this.#all} WHERE ${this.#ofQueue}`
     // Read afterwards: no lease that was given by then lies further ahead.
     const now = await database.now()
-    const holder = row?.['lease_owner']
-    const until = Number(row?.['lease_until'])
+    const { leaseOwner: holder = null, leaseUntil: until = 0 } = row ?? {}
     // A lease that ends later than one of this process was taken while the clock was ahead, or by a
     // process that comes less often.
-    if (
-      Buffer.isBuffer(holder) &&
-      !holder.equals(this.#holder) &&
-      until > now &&
-      until <= now + this.#leaseMs
-    ) {
-      return false
-    }
+    const isOthers = holder && !holder.equals(this.#holder)
+    if (isOthers && until > now && until <= now + this.#leaseMs) return false
     // If no answer comes, this process may have the lease, and must give it back.
     this.#holds = true
     // As it was read: another may have taken it meanwhile.
-    const { affectedRows } = await database.query(
-      `UPDATE ${all} SET lease_owner = ?, lease_until = ? WHERE ${owner} = ? AND lease_until = ?`,
-      [this.#holder, now + this.#leaseMs, id, until],
-    )
+    const { affectedRows } = await execute(database)`UPDATE ${this.#all}
+      SET lease_owner = ${this.#holder}, lease_until = ${now + this.#leaseMs}
+      WHERE ${this.#ofQueue} AND lease_until = ${until}`
     return affectedRows === 1
   }
 
   /** Processes, and renews the lease meanwhile. `false`: the run is slow, and has been left. */
   async #renewing(beganAt: number): Promise<boolean> {
-    const {
-      environment: { clock },
-      process,
-      hasSlowCall,
-    } = this.#parts
+    const { queue, calls, process } = this.#parts
+    const { clock } = queue.environment
     const working = process()
     let leave = (): void => undefined
     const left = new Promise<false>((resolve) => (leave = () => resolve(false)))
@@ -216,7 +162,7 @@ export class Processing {
     let renewing: Promise<unknown> = Promise.resolve()
     // What fails here is tried again; at worst another process takes part.
     const renew = (): void => {
-      if (hasSlowCall(beganAt)) return leave()
+      if (calls.hasSlow(beganAt)) return leave()
       renewing = this.#lease()
         .catch(() => false)
         .finally(() => {

@@ -3,8 +3,8 @@ import { Telemetry } from '../metrics/telemetry.js'
 import type { BucketMetrics } from './bucket-metrics.js'
 import type { Calls } from './calls.js'
 import { eachBucket } from './each-bucket.js'
-import { bucketsOf } from './options.js'
-import { type Every, Processing } from './processing.js'
+import { bucketsOf, type Every } from './options.js'
+import { Processing } from './processing.js'
 import type { Queue } from './queue.js'
 
 /** Parts of a processor. */
@@ -32,17 +32,8 @@ export abstract class QueueProcessor {
     this.#metrics = metrics
     this.#calls = calls
     this.#telemetry = new Telemetry([metrics])
-    this.#processing = new Processing({
-      every,
-      names: queue.tables,
-      id: queue.name,
-      database: queue.database.database,
-      enter: () => queue.buckets.enter(),
-      process: () => this.#process(),
-      hasSlowCall: (since) => calls.hasSlow(since),
-      environment: queue.environment,
-      logger: queue.logger,
-    })
+    const process = () => this.#process()
+    this.#processing = new Processing({ every, queue, calls, process })
   }
 
   /**

@@ -16,11 +16,10 @@ import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
 import { Buckets, type BucketTables } from './buckets.js'
 import { Calls } from './calls.js'
-import { Encoding, hashOf } from './encoding.js'
+import { type Encoded, Encoding, hashOf } from './encoding.js'
 import type { QueueSettings } from './options.js'
 import { OwnTransactions } from './own-transactions.js'
 import { type RunSql, SiteTransactions } from './site-transaction.js'
-import type { Encoded } from './statements.js'
 import { Waiting } from './waiting.js'
 
 /** The names of the tables and of the columns that hold a key and a value. */

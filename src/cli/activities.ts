@@ -1,6 +1,7 @@
 /** The activities of a database, for commands that know no options of the sites. */
 import { recordedDimensions } from '../activity/dimension-values.js'
 import type { Database } from '../database/database.js'
+import { execute } from '../database/sql.js'
 import type { Logger } from '../support/logger.js'
 import { UsageError } from './arguments.js'
 import { withTables } from './existing.js'
@@ -18,7 +19,7 @@ export function withActivities(
  * The name of an activity that has visits; `activity` where none is asked for. @throws UsageError
  */
 export async function activityNamed(database: Database, name = 'activity'): Promise<string> {
-  const { rows } = await database.query('SELECT name FROM activity_books ORDER BY name')
+  const { rows } = await execute(database)`SELECT name FROM activity_books ORDER BY name`
   const names = rows.map((row) => String(row['name']))
   if (names.includes(name)) return name
   const there = names.length === 0 ? 'there are none in this database' : names.join(', ')

@@ -1,10 +1,10 @@
 import { BucketMetrics } from '../buckets/bucket-metrics.js'
-import { hashOf } from '../buckets/encoding.js'
+import { type Encoded, hashOf } from '../buckets/encoding.js'
 import { Queue } from '../buckets/queue.js'
 import type { RunSql } from '../buckets/site-transaction.js'
 import { type ProcessorParts, QueueProcessor } from '../buckets/queue-processor.js'
-import { bytesOf, type Encoded } from '../buckets/statements.js'
 import type { Transaction } from '../database/database.js'
+import { bytes, select, selectOne, sql } from '../database/sql.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { wrongType } from '../support/options.js'
 import { Combining } from './combining.js'
@@ -123,26 +123,24 @@ export class MapOfParts<K, V> extends QueueProcessor {
   async #get(key: K, tx?: Transaction): Promise<V | undefined> {
     const own = tx === undefined ? this.#queue.database : this.#queue.own(tx)
     const on = own instanceof Promise ? await own : own
-    const bytes = this.#queue.keys.encode(key)
-    const place = [this.#queue.name, hashOf(bytes), bytes]
+    const encoded = this.#queue.keys.encode(key)
+    const ofKey = sql`WHERE map = ${this.#queue.name} AND hash = ${hashOf(encoded)}
+      AND map_key = ${encoded}`
     // One statement sees one moment: between two, an update could be in both or in neither.
-    const { rows } = await on.query(
-      'SELECT 0 AS id, map_value FROM collision_free_map_values ' +
-        'WHERE map = ? AND hash = ? AND map_key = ? ' +
-        `UNION ALL SELECT id, map_value FROM ${TABLES.queued} ` +
-        `WHERE map = ? AND hash = ? AND map_key = ? ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`,
-      [...place, ...place],
-    )
-    const stored = rows[0]?.['id'] === 0 ? bytesOf(rows[0], 'map_value') : undefined
-    const queued = rows.slice(stored ? 1 : 0).map((row) => bytesOf(row, 'map_value'))
-    for (const row of this.#queue.addedIn(on)) if (row.key.equals(bytes)) queued.push(row.value)
+    const found = await select(on, { id: [Number, '0'], value: [bytes, 'map_value'] })`
+      FROM collision_free_map_values ${ofKey}
+      UNION ALL SELECT id, map_value FROM collision_free_map_queue ${ofKey}
+      ORDER BY id LIMIT ${MAX_QUEUED_IN_GET + 2}`
+    const stored = found[0]?.id === 0 ? found.shift()!.value : undefined
+    const queued = found.map(({ value }) => value)
+    for (const row of this.#queue.addedIn(on)) if (row.key.equals(encoded)) queued.push(row.value)
     if (queued.length > MAX_QUEUED_IN_GET) {
       throw new RangeError(
         `wide-cache: more than ${MAX_QUEUED_IN_GET} updates of one key are queued in map ` +
           `"${this.#queue.name}"; call process()`,
       )
     }
-    const value = queued.length === 0 ? stored : this.#combining.combined(bytes, stored, queued)
+    const value = queued.length === 0 ? stored : this.#combining.combined(encoded, stored, queued)
     return value && this.#queue.values.decode(value)
   }
 
@@ -157,13 +155,9 @@ export class MapOfParts<K, V> extends QueueProcessor {
   }
 
   async #parked(): Promise<number> {
-    const {
-      rows: [row],
-    } = await this.#queue.database.query(
-      'SELECT COUNT(*) AS n FROM collision_free_map_parked WHERE map = ?',
-      [this.#queue.name],
-    )
-    return Number(row?.['n'])
+    const parked = await selectOne(this.#queue.database, { n: [Number, 'COUNT(*)'] })`FROM
+      collision_free_map_parked WHERE map = ${this.#queue.name}`
+    return parked!.n
   }
 }
 

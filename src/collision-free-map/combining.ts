@@ -6,13 +6,12 @@
  * one may commit after a higher one.
  */
 import type { Calls } from '../buckets/calls.js'
-import { HASHES } from '../buckets/encoding.js'
+import { type Encoded, HASHES } from '../buckets/encoding.js'
 import type { Queue } from '../buckets/queue.js'
 import { reasonOf } from '../buckets/reason.js'
-import { bytesOf, type Encoded } from '../buckets/statements.js'
 import { deleteRows, listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { bytes, execute, raw, select, selectOne, type Sql, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import { counted } from '../support/printable.js'
 import type { Change, CollisionFreeMapOptions } from './options.js'
@@ -36,6 +35,8 @@ const VALUES = table(
   ['map', 'hash', 'map_key'],
   ['map_value', 'replace'],
 )
+
+const PAIR = { key: [bytes, 'map_key'], value: [bytes, 'map_value'] } as const
 
 interface Update extends Encoded {
   readonly id: number
@@ -109,10 +110,8 @@ export class Combining<K, V> {
   async #pass(tx: Transaction, bucket: number, from: number, over: AbortSignal): Promise<Pass> {
     const range = await this.#queue.buckets.lock(tx, bucket)
     if (!range) return NOTHING
-    const read = await this.#read(tx, 'hash BETWEEN ? AND ?', [
-      Math.max(from, range.first),
-      range.last,
-    ])
+    const first = Math.max(from, range.first)
+    const read = await this.#read(tx, sql`hash BETWEEN ${first} AND ${range.last}`)
     const last = read.at(-1)
     if (!last) return NOTHING
     // A full portion may have cut off the updates of its last hash.
@@ -135,29 +134,19 @@ export class Combining<K, V> {
    * In ascending order of hashes, and of ids: an update's id is above those that its transaction
    * could have seen.
    */
-  async #read(tx: Transaction, condition: string, values: readonly number[]): Promise<Update[]> {
-    const { rows } = await tx.query(
-      `SELECT id, hash, map_key, map_value FROM ${QUEUE} ` +
-        `WHERE map = ? AND ${condition} ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`,
-      [this.#queue.name, ...values],
-    )
-    return rows.map((row) => ({
-      id: Number(row['id']),
-      hash: Number(row['hash']),
-      key: bytesOf(row, 'map_key'),
-      value: bytesOf(row, 'map_value'),
-    }))
+  #read(tx: Transaction, condition: Sql): Promise<Update[]> {
+    return select(tx, { id: Number, hash: Number, ...PAIR })`FROM ${raw(QUEUE)}
+      WHERE map = ${this.#queue.name} AND ${condition}
+      ORDER BY hash, id LIMIT ${UPDATES_A_PORTION}`
   }
 
   /** All of one hash. The portion before must be deleted by the time the next one is asked for. */
   async *#portionsOf(tx: Transaction, hash: number): AsyncGenerator<Update[]> {
     // What has been committed by now has no id above the highest of now; without this bound, busy
     // writers could hold us for ever.
-    const {
-      rows: [row],
-    } = await tx.query(`SELECT MAX(id) AS newest FROM ${QUEUE}`)
+    const { newest } = (await selectOne(tx, { newest: [Number, 'MAX(id)'] })`FROM ${raw(QUEUE)}`)!
     for (;;) {
-      const portion = await this.#read(tx, 'hash = ? AND id <= ?', [hash, Number(row?.['newest'])])
+      const portion = await this.#read(tx, sql`hash = ${hash} AND id <= ${newest}`)
       if (portion.length > 0) yield portion
       if (portion.length < UPDATES_A_PORTION) return
     }
@@ -213,14 +202,9 @@ export class Combining<K, V> {
   ): Promise<void> {
     const stored = new Map<string, Buffer>()
     for (const list of listsOf(keys, tx)) {
-      const { rows } = await tx.query(
-        `SELECT map_key, map_value FROM ${VALUES.name} ` +
-          `WHERE map = ? AND hash IN (${placeholders(list.length)})`,
-        [this.#queue.name, ...list.map(({ hash }) => hash)],
-      )
-      for (const row of rows) {
-        stored.set(keyText(bytesOf(row, 'map_key')), bytesOf(row, 'map_value'))
-      }
+      const found = await select(tx, PAIR)`FROM ${raw(VALUES.name)} WHERE map = ${this.#queue.name}
+        AND hash IN (${list.map(({ hash }) => hash)})`
+      for (const { key, value } of found) stored.set(keyText(key), value)
     }
     for (const { hash, key } of keys) {
       const value = stored.get(keyText(key))
@@ -283,11 +267,8 @@ export class Combining<K, V> {
     // One at a time: with lists, MariaDB may read, and wait for, the rows of other buckets.
     for (const { hash, key, value } of changed) {
       if (value === undefined) {
-        await tx.query(`DELETE FROM ${VALUES.name} WHERE map = ? AND hash = ? AND map_key = ?`, [
-          id,
-          hash,
-          key,
-        ])
+        await execute(tx)`DELETE FROM ${raw(VALUES.name)} WHERE map = ${id} AND hash = ${hash}
+          AND map_key = ${key}`
       }
     }
     const onUpdate = this.#onUpdate

@@ -1,5 +1,6 @@
 import { MAX_COUNTED, processTable, type QueueMetrics } from '../buckets/bucket-metrics.js'
 import type { Queryable } from '../database/database.js'
+import { selectOne, sql } from '../database/sql.js'
 import { gauge } from '../metrics/metric.js'
 
 /** Metrics of a map that are read from SQL. */
@@ -20,15 +21,10 @@ async function read(
   database: Pick<Queryable, 'query'>,
   map: string,
 ): Promise<Record<keyof typeof STORED, number>> {
-  const {
-    rows: [row],
-  } = await database.query(
-    'SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM collision_free_map_queue WHERE map = ? ' +
-      `LIMIT ${MAX_COUNTED}) AS waiting) AS queued, ` +
-      '(SELECT COUNT(*) FROM collision_free_map_parked WHERE map = ?) AS parked',
-    [map, map],
-  )
-  return { queued: Number(row?.['queued']), parked: Number(row?.['parked']) }
+  const queued = sql`(SELECT COUNT(*) FROM (SELECT 1 FROM collision_free_map_queue
+    WHERE map = ${map} LIMIT ${MAX_COUNTED}) AS waiting)`
+  const parked = sql`(SELECT COUNT(*) FROM collision_free_map_parked WHERE map = ${map})`
+  return (await selectOne(database, { queued: [Number, queued], parked: [Number, parked] })``)!
 }
 
 export const MAP_METRICS = {

@@ -3,8 +3,9 @@ import { CacheError, MAX_TTL_SECONDS } from '../cache/cache.js'
 import type { NamespacedCache } from '../connections/namespaced-cache.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { retried } from '../connections/retry.js'
-import type { QueryResult, SqlRow, SqlValue, Transaction } from '../database/database.js'
-import { forUpdate, placeholders } from '../database/dialect.js'
+import type { Queryable, SqlRow, Transaction } from '../database/database.js'
+import { forUpdate } from '../database/dialect.js'
+import { bytes, execute, raw, selectOne } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 
@@ -60,7 +61,7 @@ export class Generations {
 
   /** The newest generation, if there ever was one. */
   async newest(): Promise<Generation | undefined> {
-    return this.#newest((sql, values) => this.#database.query(sql, values))
+    return this.#newest(this.#database)
   }
 
   /**
@@ -69,12 +70,11 @@ export class Generations {
    */
   async persist(generation: Generation, value: number): Promise<boolean> {
     const shard = Math.floor(this.#environment.random() * generation.shards)
-    const { affectedRows } = await this.#retried(() =>
-      this.#database.query(
-        'UPDATE global_counter_shards SET value = CASE WHEN value < ? THEN ? ELSE value END ' +
-          'WHERE name = ? AND shard = ? AND generation = ?',
-        [value, value, this.#name, shard, generation.number],
-      ),
+    const { affectedRows } = await this.#retried(
+      () =>
+        execute(this.#database)`UPDATE global_counter_shards SET value = CASE
+        WHEN value < ${value} THEN ${value} ELSE value END WHERE name = ${this.#name}
+        AND shard = ${shard} AND generation = ${generation.number}`,
     )
     return affectedRows === 1
   }
@@ -84,11 +84,10 @@ export class Generations {
    * value, and nothing else, goes on in the next one.
    */
   async endOf(generation: Generation): Promise<number> {
-    const { rows } = await this.#retried(() =>
-      this.#database.query(
-        'SELECT seed FROM global_counter_generations WHERE name = ? AND generation = ?',
-        [this.#name, generation.number + 1],
-      ),
+    const { rows } = await this.#retried(
+      () =>
+        execute(this.#database)`SELECT seed FROM global_counter_generations
+        WHERE name = ${this.#name} AND generation = ${generation.number + 1}`,
     )
     if (!rows[0]) {
       throw new Error(
@@ -101,10 +100,8 @@ export class Generations {
 
   /** The greatest value persisted; 0 for a counter that never was incremented. */
   async persisted(): Promise<number> {
-    const { rows } = await this.#database.query(
-      'SELECT COALESCE(MAX(value), 0) AS value FROM global_counter_shards WHERE name = ?',
-      [this.#name],
-    )
+    const { rows } = await execute(this.#database)`SELECT COALESCE(MAX(value), 0) AS value
+      FROM global_counter_shards WHERE name = ${this.#name}`
     return Number(rows[0]?.['value'])
   }
 
@@ -153,13 +150,10 @@ export class Generations {
     await COUNTERS.upsert(tx, [[this.#name, 0, this.#shards]])
     const counted = await this.#committed(tx, tokens)
     if (counted) return Number(counted['seed']) + delta
-    const newest = await this.#newest((sql, values) => tx.query(sql, values))
+    const newest = await this.#newest(tx)
     if (!isMeant(newest)) return undefined
-    const { rows } = await tx.query(
-      'SELECT value FROM global_counter_shards ' +
-        `WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`,
-      [this.#name],
-    )
+    const { rows } = await execute(tx)`SELECT value FROM global_counter_shards
+      WHERE name = ${this.#name} ORDER BY shard${raw(forUpdate(tx.dialect))}`
     const persisted = rows.reduce((most, { value }) => Math.max(most, Number(value)), 0)
     const seed = Math.max(persisted, newest ? await this.#inCache(newest) : 0)
     const value = seed + delta
@@ -215,11 +209,8 @@ export class Generations {
    */
   async #committed(tx: Transaction, tokens: readonly Buffer[]): Promise<SqlRow | undefined> {
     if (tokens.length === 0) return undefined
-    const { rows } = await tx.query(
-      'SELECT seed FROM global_counter_generations ' +
-        `WHERE name = ? AND token IN (${placeholders(tokens.length)})`,
-      [this.#name, ...tokens],
-    )
+    const { rows } = await execute(tx)`SELECT seed FROM global_counter_generations
+      WHERE name = ${this.#name} AND token IN (${tokens})`
     return rows[0]
   }
 
@@ -240,32 +231,20 @@ export class Generations {
       ]),
     )
     await GENERATIONS.insert(tx, [[this.#name, generation, token, seed]])
-    await tx.query('UPDATE global_counters SET generation = ?, shards = ? WHERE name = ?', [
-      generation,
-      shards,
-      this.#name,
-    ])
-    await tx.query('DELETE FROM global_counter_generations WHERE name = ? AND generation <= ?', [
-      this.#name,
-      generation - KEPT_GENERATIONS,
-    ])
+    await execute(tx)`UPDATE global_counters SET generation = ${generation}, shards = ${shards}
+      WHERE name = ${this.#name}`
+    await execute(tx)`DELETE FROM global_counter_generations WHERE name = ${this.#name}
+      AND generation <= ${generation - KEPT_GENERATIONS}`
   }
 
-  async #newest(
-    query: (sql: string, values: readonly SqlValue[]) => Promise<QueryResult>,
-  ): Promise<Generation | undefined> {
-    const { rows } = await query(
-      'SELECT c.generation, c.shards, g.token FROM global_counters c ' +
-        'JOIN global_counter_generations g ON g.name = c.name AND g.generation = c.generation ' +
-        'WHERE c.name = ?',
-      [this.#name],
-    )
-    return rows[0] && this.#generationOf(rows[0])
-  }
-
-  #generationOf({ generation, token, shards }: SqlRow): Generation {
-    assert(Buffer.isBuffer(token))
-    return { number: Number(generation), key: this.#key(token), shards: Number(shards) }
+  async #newest(on: Pick<Queryable, 'query'>): Promise<Generation | undefined> {
+    const columns = { generation: [Number, 'c.generation'], shards: Number, token: bytes } as const
+    const found = await selectOne(on, columns)`FROM global_counters AS c
+      JOIN global_counter_generations AS g ON g.name = c.name AND g.generation = c.generation
+      WHERE c.name = ${this.#name}`
+    if (!found) return undefined
+    const { generation: number, token, shards } = found
+    return { number, key: this.#key(token), shards }
   }
 
   #retried<T>(work: () => Promise<T>): Promise<T> {

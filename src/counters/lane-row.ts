@@ -5,7 +5,8 @@
 import { DAY_MS } from '../support/clock.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Queryable } from '../database/database.js'
-import { placeholders, type RowUpdate } from '../database/dialect.js'
+import { type RowUpdate } from '../database/dialect.js'
+import { execute, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 
 const LANES = table('sharded_counter_lanes', ['lane'], 'sequence', 'created_at')
@@ -22,27 +23,19 @@ export async function openLane(database: PreparedDatabase, id: Buffer): Promise<
   await database.migrate()
   const now = await database.now()
   await LANES.insert(database, [[id, 0, now]])
-  const { rows } = await database.query(
-    'SELECT lane FROM sharded_counter_lanes ' +
-      `WHERE created_at < ? ORDER BY created_at LIMIT ${REMOVED_AT_ONCE}`,
-    [now - KEPT_MS],
-  )
+  const { rows } = await execute(database)`SELECT lane FROM sharded_counter_lanes
+    WHERE created_at < ${now - KEPT_MS} ORDER BY created_at LIMIT ${REMOVED_AT_ONCE}`
   const old = rows.flatMap(({ lane }) => lane ?? [])
   if (old.length === 0) return
-  await database.query(
-    `DELETE FROM sharded_counter_lanes WHERE lane IN (${placeholders(old.length)})`,
-    old,
-  )
+  await execute(database)`DELETE FROM sharded_counter_lanes WHERE lane IN (${old})`
 }
 
 /** Enters `sequence`. It matches no row unless the number before it is the last one entered. */
 export function entryOf(id: Buffer, sequence: number): RowUpdate {
   return {
     table: 'sharded_counter_lanes',
-    set: 'sequence = ?',
-    setValues: [sequence],
-    where: 'lane = ? AND sequence = ?',
-    whereValues: [id, sequence - 1],
+    set: sql`sequence = ${sequence}`,
+    where: sql`lane = ${id} AND sequence = ${sequence - 1}`,
   }
 }
 
@@ -52,6 +45,6 @@ export async function isEntered(
   id: Buffer,
   sequence: number,
 ): Promise<boolean> {
-  const { rows } = await on.query('SELECT sequence FROM sharded_counter_lanes WHERE lane = ?', [id])
+  const { rows } = await execute(on)`SELECT sequence FROM sharded_counter_lanes WHERE lane = ${id}`
   return rows[0]?.['sequence'] === sequence
 }

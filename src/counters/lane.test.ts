@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { DatabaseError } from '../database/database.js'
 import type { RowUpdate } from '../database/dialect.js'
+import { sql } from '../database/sql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { PreparedDatabase } from '../connections/prepared-database.js'
 import { Lane, type Work } from './lane.js'
@@ -28,10 +29,8 @@ async function bench() {
   )
   const adding = (id: number): RowUpdate => ({
     table: 'sums',
-    set: 'total = total + ?',
-    setValues: [1],
-    where: 'id = ?',
-    whereValues: [id],
+    set: sql`total = total + 1`,
+    where: sql`id = ${id}`,
   })
   const work = (quick: RowUpdate | undefined): Work => ({
     quick,

@@ -1,7 +1,8 @@
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { retried } from '../connections/retry.js'
 import type { Queryable, Transaction } from '../database/database.js'
-import { type RowUpdate, type Statement, update, updateBoth } from '../database/dialect.js'
+import { type RowUpdate, update, updateBoth } from '../database/dialect.js'
+import { execute, type Sql } from '../database/sql.js'
 import type { Environment } from '../support/environment.js'
 import { entryOf, isEntered, LANE_MS, openLane } from './lane-row.js'
 import { outcomeOf } from './outcome.js'
@@ -119,9 +120,6 @@ export class Lane {
   }
 }
 
-async function matches(
-  queryable: Pick<Queryable, 'query'>,
-  { sql, values }: Statement,
-): Promise<boolean> {
-  return (await queryable.query(sql, values)).affectedRows > 0
+async function matches(on: Pick<Queryable, 'query'>, statement: Sql): Promise<boolean> {
+  return (await execute(on)`${statement}`).affectedRows > 0
 }

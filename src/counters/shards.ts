@@ -1,7 +1,8 @@
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { answered } from '../connections/retry.js'
-import type { SqlRow, Transaction } from '../database/database.js'
+import type { Queryable, Transaction } from '../database/database.js'
 import { forUpdate, type RowUpdate } from '../database/dialect.js'
+import { bytes, execute, raw, selectOne, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 import { Lane } from './lane.js'
@@ -114,10 +115,8 @@ export class Shards {
 
   /** The total at one moment: one statement, one snapshot. */
   async total(): Promise<number> {
-    const { rows } = await this.#database.query(
-      'SELECT COALESCE(SUM(value), 0) AS total FROM sharded_counter_shards WHERE name = ?',
-      [this.#name],
-    )
+    const { rows } = await execute(this.#database)`SELECT COALESCE(SUM(value), 0) AS total
+      FROM sharded_counter_shards WHERE name = ${this.#name}`
     return Number(rows[0]?.['total'])
   }
 
@@ -128,10 +127,7 @@ export class Shards {
    */
   async id(): Promise<Buffer | undefined> {
     if (this.#id) return this.#id
-    const { rows } = await this.#database.query('SELECT id FROM sharded_counters WHERE name = ?', [
-      this.#name,
-    ])
-    return idOf(rows[0])
+    return (await this.#read(this.#database))?.id
   }
 
   #quickAdd(delta: number, place: number): RowUpdate | undefined {
@@ -140,10 +136,9 @@ export class Shards {
     const bound = share(MAX, this.#count, shard)
     return {
       table: 'sharded_counter_shards',
-      set: 'value = value + ?',
-      setValues: [delta],
-      where: 'name = ? AND shard = ? AND of_shards = ? AND value + ? BETWEEN ? AND ?',
-      whereValues: [this.#name, shard, this.#count, delta, -bound, bound],
+      set: sql`value = value + ${delta}`,
+      where: sql`name = ${this.#name} AND shard = ${shard} AND of_shards = ${this.#count}
+        AND value + ${delta} BETWEEN ${-bound} AND ${bound}`,
     }
   }
 
@@ -177,33 +172,29 @@ export class Shards {
   }
 
   /** Locks the counter's row, made or grown to `least` shards where needed, and returns it. */
-  async #lock(tx: Transaction, least: number): Promise<{ id: Buffer | undefined; shards: number }> {
+  async #lock(tx: Transaction, least: number): Promise<{ id: Buffer; shards: number }> {
     await COUNTERS.upsert(tx, [[this.#name, this.#environment.newId(), least]])
-    const {
-      rows: [row],
-    } = await tx.query('SELECT id, shards FROM sharded_counters WHERE name = ?', [this.#name])
-    const id = idOf(row)
-    const shards = Number(row?.['shards'])
-    if (shards >= least) return { id, shards }
-    await tx.query('UPDATE sharded_counters SET shards = ? WHERE name = ?', [least, this.#name])
+    const counter = (await this.#read(tx))!
+    if (counter.shards >= least) return counter
+    await execute(tx)`UPDATE sharded_counters SET shards = ${least} WHERE name = ${this.#name}`
     const values = await this.#lockValues(tx)
     if ([...values].some(([shard, value]) => Math.abs(value) > share(MAX, least, shard))) {
       await this.#spread(tx, least, sum(values))
     } else {
-      await tx.query('UPDATE sharded_counter_shards SET of_shards = ? WHERE name = ?', [
-        least,
-        this.#name,
-      ])
+      await execute(tx)`UPDATE sharded_counter_shards SET of_shards = ${least}
+        WHERE name = ${this.#name}`
     }
-    return { id, shards: least }
+    return { ...counter, shards: least }
+  }
+
+  #read(on: Pick<Queryable, 'query'>): Promise<{ id: Buffer; shards: number } | undefined> {
+    const columns = { id: bytes, shards: Number }
+    return selectOne(on, columns)`FROM sharded_counters WHERE name = ${this.#name}`
   }
 
   async #lockValues(tx: Transaction): Promise<Map<number, number>> {
-    const { rows } = await tx.query(
-      'SELECT shard, value FROM sharded_counter_shards ' +
-        `WHERE name = ? ORDER BY shard${forUpdate(tx.dialect)}`,
-      [this.#name],
-    )
+    const { rows } = await execute(tx)`SELECT shard, value FROM sharded_counter_shards
+      WHERE name = ${this.#name} ORDER BY shard${raw(forUpdate(tx.dialect))}`
     return new Map(rows.map(({ shard, value }) => [Number(shard), Number(value)]))
   }
 
@@ -225,11 +216,6 @@ export class Shards {
       values.map(([shard, value]) => [this.#name, shard, count, value]),
     )
   }
-}
-
-function idOf(row: SqlRow | undefined): Buffer | undefined {
-  const id = row?.['id']
-  return Buffer.isBuffer(id) ? id : undefined
 }
 
 function sumOf(increments: readonly Increment[]): number {

@@ -6,13 +6,8 @@
 import assert from 'node:assert/strict'
 import { arraysStatement } from './column-arrays.js'
 import type { Queryable, SqlValue } from './database.js'
-import {
-  deleteByIds,
-  MAX_VALUES_PER_STATEMENT,
-  placeholders,
-  type RowsSql,
-  type Statement,
-} from './dialect.js'
+import { deleteByIds, MAX_VALUES_PER_STATEMENT, type RowsSql, type Statement } from './dialect.js'
+import { placeholders } from './sql.js'
 
 export interface BulkLimits {
   /**

@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Dialect, Queryable, SqlValue } from './database.js'
+import { placeholders, raw, type Sql, sql } from './sql.js'
 
 /**
  * Change that an upsert makes to a column when the key exists. `greatest`, `least`, `add` and `or`
@@ -255,12 +256,6 @@ function plain(name: string): string {
   return name
 }
 
-/** `?, ?, ?` */
-export function placeholders(count: number): string {
-  assert(count >= 1)
-  return Array(count).fill('?').join(', ')
-}
-
 /**
  * Returns the clause by which a SELECT locks its rows until the transaction ends: ` FOR UPDATE`, or
  * nothing where all is locked.
@@ -317,10 +312,8 @@ export function updateByIds(dialect: Dialect, table: string, column: string): st
  */
 export interface RowUpdate {
   readonly table: string
-  readonly set: string
-  readonly setValues: readonly SqlValue[]
-  readonly where: string
-  readonly whereValues: readonly SqlValue[]
+  readonly set: Sql
+  readonly where: Sql
 }
 
 export interface Statement {
@@ -328,30 +321,20 @@ export interface Statement {
   readonly values: readonly SqlValue[]
 }
 
-export function update({ table, set, setValues, where, whereValues }: RowUpdate): Statement {
-  return {
-    sql: `UPDATE ${plain(table)} SET ${set} WHERE ${where}`,
-    values: [...setValues, ...whereValues],
-  }
+export function update({ table, set, where }: RowUpdate): Sql {
+  return sql`UPDATE ${raw(plain(table))} SET ${set} WHERE ${where}`
 }
 
 /**
  * Combines both updates in one statement. It changes both rows or, where one of the updates matches
  * none, neither (no affected rows). `undefined` where a statement changes one table only.
  */
-export function updateBoth(
-  dialect: Dialect,
-  first: RowUpdate,
-  second: RowUpdate,
-): Statement | undefined {
+export function updateBoth(dialect: Dialect, first: RowUpdate, second: RowUpdate): Sql | undefined {
   const { updateJoin } = DIFFERENCES[dialect]
   if (updateJoin === undefined) return undefined
-  return {
-    sql:
-      `UPDATE ${plain(first.table)}${updateJoin}${plain(second.table)} ` +
-      `SET ${first.set}, ${second.set} WHERE ${first.where} AND ${second.where}`,
-    values: [...first.setValues, ...second.setValues, ...first.whereValues, ...second.whereValues],
-  }
+  const tables = raw(plain(first.table) + updateJoin + plain(second.table))
+  return sql`UPDATE ${tables} SET ${first.set}, ${second.set}
+    WHERE ${first.where} AND ${second.where}`
 }
 
 /** The database's clock: milliseconds since the Unix epoch, of the moment the statement runs. */

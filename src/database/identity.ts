@@ -6,7 +6,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { DatabaseError, type Queryable, type SqlRow } from './database.js'
-import { placeholders } from './dialect.js'
+import { execute, raw } from './sql.js'
 import { table } from './table.js'
 
 /** Part of the package with its tables. All other parts need it. */
@@ -23,7 +23,7 @@ const MARKS = table('wide_cache_marks', ['mark'])
 
 /** Gives the database an identity, if it has none. */
 export async function enterIdentity(queryable: Queryable): Promise<void> {
-  const { rows } = await queryable.query('SELECT id FROM wide_cache_identity')
+  const { rows } = await execute(queryable)`SELECT id FROM wide_cache_identity`
   if (rows.length > 0) return
   await IDENTITIES.insert(queryable, [
     [1, randomUUID(), randomBytes(NAMESPACE_BYTES), randomBytes(SECRET_BYTES)],
@@ -60,10 +60,8 @@ export async function replaceNamespace(
   read: Buffer,
   next: Buffer,
 ): Promise<boolean> {
-  const { affectedRows } = await queryable.query(
-    'UPDATE wide_cache_identity SET namespace = ? WHERE only_row = 1 AND namespace = ?',
-    [next, read],
-  )
+  const { affectedRows } = await execute(queryable)`UPDATE wide_cache_identity
+    SET namespace = ${next} WHERE only_row = 1 AND namespace = ${read}`
   return affectedRows === 1
 }
 
@@ -89,11 +87,8 @@ export async function ownMarks(
   // An empty list is no list in MySQL.
   const wanted =
     marks.length === 0 ? [Buffer.alloc(0)] : marks.map((mark) => Buffer.from(mark, 'hex'))
-  const { rows } = await queryable.query(
-    'SELECT i.namespace, m.number, m.mark FROM wide_cache_identity AS i ' +
-      `LEFT JOIN wide_cache_marks AS m ON m.mark IN (${placeholders(wanted.length)})`,
-    wanted,
-  )
+  const { rows } = await execute(queryable)`SELECT i.namespace, m.number, m.mark
+    FROM wide_cache_identity AS i LEFT JOIN wide_cache_marks AS m ON m.mark IN (${wanted})`
   const found = rows.filter(({ mark }) => mark !== null)
   return {
     namespace: rows[0] ? bytesOf(rows[0], 'namespace') : await namespaceOf(queryable),
@@ -104,12 +99,12 @@ export async function ownMarks(
 
 /** Removes marks that are so old that no cache shows them. `newest`: number of a new one. */
 export async function removeOldMarks(queryable: Queryable, newest: number): Promise<void> {
-  await queryable.query('DELETE FROM wide_cache_marks WHERE number < ?', [newest - MARKS_KEPT])
+  await execute(queryable)`DELETE FROM wide_cache_marks WHERE number < ${newest - MARKS_KEPT}`
 }
 
 async function onlyRow(queryable: Queryable, column: string): Promise<SqlRow> {
   const ask = async (): Promise<SqlRow | undefined> =>
-    (await queryable.query(`SELECT ${column} FROM wide_cache_identity`)).rows[0]
+    (await execute(queryable)`SELECT ${raw(column)} FROM wide_cache_identity`).rows[0]
   const row = await ask()
   if (row) return row
   // Somebody has emptied the table.

@@ -11,6 +11,7 @@ import { readFile, readdir } from 'node:fs/promises'
 import { packageFile } from '../support/package-file.js'
 import { DatabaseError, type Dialect, type Queryable } from './database.js'
 import { columnsOf } from './dialect.js'
+import { execute } from './sql.js'
 import { refuseForeignTables } from './foreign-tables.js'
 import { enterIdentity, IDENTITY } from './identity.js'
 
@@ -138,11 +139,8 @@ async function bringUp(
   for (const { part, version, name, text, oldest } of missing) {
     for (const statement of statementsIn(text)) await queryable.query(statement)
     const now = await queryable.now()
-    await queryable.query(
-      'INSERT INTO wide_cache_migrations (part, version, name, applied_at, oldest) ' +
-        'VALUES (?, ?, ?, ?, ?)',
-      [part, version, name, now, oldest],
-    )
+    await execute(queryable)`INSERT INTO wide_cache_migrations (part, version, name, applied_at,
+      oldest) VALUES (${part}, ${version}, ${name}, ${now}, ${oldest})`
   }
   if (migrations.has(IDENTITY)) await enterIdentity(queryable)
 }
@@ -163,10 +161,8 @@ function oldestAfter({ version, url }: Migration, text: string): number {
 export async function appliedParts(
   queryable: Pick<Queryable, 'query'>,
 ): Promise<Map<string, AppliedPart>> {
-  const { rows } = await queryable.query(
-    'SELECT part, MAX(version) AS version, MAX(oldest) AS oldest FROM wide_cache_migrations ' +
-      'GROUP BY part',
-  )
+  const { rows } = await execute(queryable)`SELECT part, MAX(version) AS version,
+    MAX(oldest) AS oldest FROM wide_cache_migrations GROUP BY part`
   return new Map(
     rows.map(({ part, version, oldest }) => [
       String(part),

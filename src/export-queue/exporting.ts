@@ -9,10 +9,10 @@ import assert from 'node:assert/strict'
 import type { Calls } from '../buckets/calls.js'
 import type { Queue } from '../buckets/queue.js'
 import { reasonOf } from '../buckets/reason.js'
-import { bytesOf } from '../buckets/statements.js'
 import { deleteRows } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { updateByIds } from '../database/dialect.js'
+import { bytes, raw, select, selectOne, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import { entriesAfter, NO_VERSION } from './failing-entries.js'
 import { type Lease, Leases } from './leases.js'
@@ -26,6 +26,13 @@ const VERSIONS = table('export_queue_versions', ['queue'], ['last_version', 'add
  * buckets.
  */
 const BATCHES_A_RUN = 100
+
+const QUEUED = {
+  id: Number,
+  key: [bytes, 'entry_key'],
+  value: [bytes, 'entry_value'],
+  version: Number,
+} as const
 
 interface Queued {
   readonly id: number
@@ -79,18 +86,10 @@ export class Exporting<K, V> {
     if (!lease) return undefined
     const hasFailed = lease.failures > 0
     // Versions given before come first, so that a key's entries never overtake each other.
-    const { rows } = await tx.query(
-      `SELECT id, entry_key, entry_value, version FROM ${ENTRIES} WHERE queue = ? ` +
-        `AND hash BETWEEN ? AND ? ${hasFailed ? `AND version < ${NO_VERSION} ` : ''}` +
-        `ORDER BY hash, version, id LIMIT ${entriesAfter(lease.failures)}`,
-      [this.#queue.name, range.first, range.last],
-    )
-    const entries = rows.map((row): Queued => ({
-      id: Number(row['id']),
-      key: bytesOf(row, 'entry_key'),
-      value: bytesOf(row, 'entry_value'),
-      version: Number(row['version']),
-    }))
+    const hasVersion = hasFailed ? sql`AND version < ${NO_VERSION}` : raw('')
+    const entries: Queued[] = await select(tx, QUEUED)`FROM export_queue_entries
+      WHERE queue = ${this.#queue.name} AND hash BETWEEN ${range.first} AND ${range.last}
+      ${hasVersion} ORDER BY hash, version, id LIMIT ${entriesAfter(lease.failures)}`
     if (entries.length === 0) {
       await this.#leases.end(tx, lease.holder)
       return hasFailed ? this.#take(tx, bucket) : undefined
@@ -105,13 +104,10 @@ export class Exporting<K, V> {
   async #giveVersions(tx: Transaction, entries: readonly Queued[]): Promise<void> {
     if (entries.length === 0) return
     await VERSIONS.upsert(tx, [[this.#queue.name, entries.length]])
-    const {
-      rows: [row],
-    } = await tx.query('SELECT last_version FROM export_queue_versions WHERE queue = ?', [
-      this.#queue.name,
-    ])
+    const row = await selectOne(tx, { lastVersion: Number })`FROM export_queue_versions
+      WHERE queue = ${this.#queue.name}`
     assert(row, 'the row has just been made')
-    const last = Number(row['last_version'])
+    const last = row.lastVersion
     if (last >= NO_VERSION) {
       throw new RangeError(
         `wide-cache: the versions of export queue "${this.#queue.name}" have reached 2^53 - 1`,

@@ -5,8 +5,8 @@ import {
   type ParkedQuery,
   whereParked,
 } from '../buckets/parked.js'
-import { bytesOf } from '../buckets/statements.js'
 import type { Database, Queryable } from '../database/database.js'
+import { bytes, execute, raw, select, type Sql, sql } from '../database/sql.js'
 
 /** Entries of one call of the exporter. */
 const MOST_ENTRIES = 500
@@ -26,47 +26,51 @@ export function entriesAfter(failures: number): number {
  * was added since has no version, and was not in that call, whatever its hash.
  */
 const FIRST =
-  'SELECT e.id, l.queue, l.failures, l.failed_at, l.reason, e.entry_key, e.entry_value, ' +
-  '(SELECT COUNT(*) FROM export_queue_entries AS w WHERE w.queue = l.queue AND w.hash BETWEEN ' +
-  `l.first_hash AND l.last_hash AND w.version < ${NO_VERSION}) AS waiting ` +
   'FROM export_queue_leases AS l JOIN export_queue_entries AS e ON e.id = (SELECT id FROM ' +
   'export_queue_entries AS f WHERE f.queue = l.queue AND f.hash BETWEEN l.first_hash AND ' +
   `l.last_hash AND f.version < ${NO_VERSION} ORDER BY f.hash, f.version, f.id LIMIT 1) ` +
   'WHERE l.failures > 0'
 
+const FAILING = {
+  id: [Number, 'e.id'],
+  name: [String, 'l.queue'],
+  failures: Number,
+  failedAt: Number,
+  reason: String,
+  key: [bytes, 'entry_key'],
+  value: [bytes, 'entry_value'],
+  waiting: [
+    Number,
+    '(SELECT COUNT(*) FROM export_queue_entries AS w WHERE w.queue = l.queue AND w.hash BETWEEN ' +
+      `l.first_hash AND l.last_hash AND w.version < ${NO_VERSION})`,
+  ],
+} as const
+
 export async function failingEntries(database: Queryable, query: ParkedQuery): Promise<Parked[]> {
-  const [where, values] = whereParked('l.queue', 'e.id', query)
-  const { rows } = await database.query(`${FIRST} AND ${where} ORDER BY e.id LIMIT ?`, [
-    ...values,
-    query.limit,
-  ])
-  return rows.map((row) => ({
-    kind: 'entry',
-    id: Number(row['id']),
-    name: String(row['queue']),
-    failures: Number(row['failures']),
-    entries: Math.min(Number(row['waiting']), entriesAfter(Number(row['failures']) - 1)),
-    failedAt: Number(row['failed_at']),
-    reason: String(row['reason']),
-    key: bytesOf(row, 'entry_key'),
-    value: bytesOf(row, 'entry_value'),
-  }))
+  const where = whereParked('l.queue', 'e.id', query)
+  const found = await select(
+    database,
+    FAILING,
+  )`${raw(FIRST)} AND ${where} ORDER BY e.id LIMIT ${query.limit}`
+  return found.map(({ waiting, ...entry }) => {
+    const entries = Math.min(waiting, entriesAfter(entry.failures - 1))
+    return { kind: 'entry', ...entry, entries }
+  })
 }
 
 /** The lease on an entry's range, if nobody is at work there. */
-const RESTING =
-  'queue = ? AND resting = 1 AND failures > 0 AND (SELECT hash FROM export_queue_entries ' +
-  'WHERE id = ?) BETWEEN first_hash AND last_hash'
+function resting(name: string, id: number): Sql {
+  return sql`queue = ${name} AND resting = 1 AND failures > 0 AND (
+    SELECT hash FROM export_queue_entries WHERE id = ${id}) BETWEEN first_hash AND last_hash`
+}
 
 const NOT_RESTING = 'the exporter is at work at it, or has exported it'
 
 export function failingEntryActions(database: Database): ParkedActions {
   return {
     async retry({ name, id }) {
-      const { affectedRows } = await database.query(
-        `UPDATE export_queue_leases SET held_until = 0 WHERE ${RESTING}`,
-        [name, id],
-      )
+      const { affectedRows } = await execute(database)`UPDATE export_queue_leases
+        SET held_until = 0 WHERE ${resting(name, id)}`
       return affectedRows > 0 ? undefined : NOT_RESTING
     },
     async skip({ name, id, entries }) {
@@ -77,13 +81,11 @@ export function failingEntryActions(database: Database): ParkedActions {
         )
       }
       return database.transaction(async (tx) => {
-        const { affectedRows } = await tx.query(
-          `DELETE FROM export_queue_leases WHERE ${RESTING}`,
-          [name, id],
-        )
+        const { affectedRows } = await execute(tx)`DELETE FROM export_queue_leases
+          WHERE ${resting(name, id)}`
         // A failure of the call at work would be taken for one of the next entry.
         if (affectedRows === 0) return NOT_RESTING
-        await tx.query('DELETE FROM export_queue_entries WHERE queue = ? AND id = ?', [name, id])
+        await execute(tx)`DELETE FROM export_queue_entries WHERE queue = ${name} AND id = ${id}`
         return undefined
       })
     },

@@ -11,6 +11,7 @@ import type { HashRange } from '../buckets/buckets.js'
 import { AbandonedCallError } from '../buckets/calls.js'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import type { Transaction } from '../database/database.js'
+import { bytes, execute, numberOrNull, select, selectOne, textOrNull } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Environment } from '../support/environment.js'
 
@@ -24,6 +25,14 @@ const LEASES = table(
   'failed_at',
   'reason',
 )
+
+const LEASE = {
+  holder: bytes,
+  heldUntil: Number,
+  failures: Number,
+  failedAt: numberOrNull,
+  reason: textOrNull,
+}
 
 /** The right to export a range, and how often that has failed in a row. */
 export interface Lease {
@@ -53,27 +62,22 @@ export class Leases {
    * part of it.
    */
   async take(tx: Transaction, { first, last }: HashRange): Promise<Lease | undefined> {
-    const { rows } = await tx.query(
-      'SELECT holder, held_until, failures, failed_at, reason FROM export_queue_leases ' +
-        'WHERE queue = ? AND first_hash <= ? AND last_hash >= ? ORDER BY failures',
-      [this.#queue, last, first],
-    )
+    const leases = await select(
+      tx,
+      LEASE,
+    )`FROM export_queue_leases WHERE queue = ${this.#queue} AND first_hash <= ${last}
+      AND last_hash >= ${first} ORDER BY failures`
     // Read afterwards: no lease that was given by then lies further ahead.
     const now = await tx.now()
-    for (const row of rows) {
-      const until = Number(row['held_until'])
-      if (until > now && until <= now + longestOf(Number(row['failures']))) return undefined
+    for (const { holder, heldUntil, failures } of leases) {
+      if (heldUntil > now && heldUntil <= now + longestOf(failures)) return undefined
       // As it was read: it may have been renewed, or rest after a further failure, meanwhile.
-      const { affectedRows } = await tx.query(
-        'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ? AND held_until = ?',
-        [this.#queue, row['holder'] ?? null, until],
-      )
+      const { affectedRows } = await execute(tx)`DELETE FROM export_queue_leases
+        WHERE queue = ${this.#queue} AND holder = ${holder} AND held_until = ${heldUntil}`
       if (affectedRows === 0) return undefined
     }
-    const worst = rows.at(-1)
-    const failures = Number(worst?.['failures'] ?? 0)
+    const { failures = 0, failedAt = null, reason = null } = leases.at(-1) ?? {}
     const holder = this.#environment.newId()
-    const { failed_at: failedAt = null, reason = null } = worst ?? {}
     await LEASES.insert(tx, [
       [this.#queue, holder, first, last, now + LEASE_MS, failures, failedAt, reason],
     ])
@@ -107,10 +111,8 @@ export class Leases {
 
   /** Gives the lease back; `false` if it has been lost to another one. */
   async end(tx: Transaction, holder: Buffer): Promise<boolean> {
-    const { affectedRows } = await tx.query(
-      'DELETE FROM export_queue_leases WHERE queue = ? AND holder = ?',
-      [this.#queue, holder],
-    )
+    const { affectedRows } = await execute(tx)`DELETE FROM export_queue_leases
+      WHERE queue = ${this.#queue} AND holder = ${holder}`
     return affectedRows === 1
   }
 
@@ -120,10 +122,8 @@ export class Leases {
    */
   async succeed(tx: Transaction, { holder, failures }: Lease): Promise<boolean> {
     if (failures === 0) return this.end(tx, holder)
-    const { affectedRows } = await tx.query(
-      'UPDATE export_queue_leases SET held_until = 0, failures = ? WHERE queue = ? AND holder = ?',
-      [Math.max(1, failures - 1), this.#queue, holder],
-    )
+    const { affectedRows } = await execute(tx)`UPDATE export_queue_leases SET held_until = 0,
+      failures = ${Math.max(1, failures - 1)} WHERE queue = ${this.#queue} AND holder = ${holder}`
     return affectedRows === 1
   }
 
@@ -133,21 +133,15 @@ export class Leases {
    */
   async rest(holder: Buffer, reason: string): Promise<void> {
     await this.#database.retriedTransaction(async (tx) => {
-      const {
-        rows: [row],
-      } = await tx.query(
-        'SELECT failures FROM export_queue_leases WHERE queue = ? AND holder = ?',
-        [this.#queue, holder],
-      )
-      if (!row) return
-      const failures = Number(row['failures'])
+      const lease = await selectOne(tx, { failures: Number })`FROM export_queue_leases
+        WHERE queue = ${this.#queue} AND holder = ${holder}`
+      if (!lease) return
+      const { failures } = lease
       const now = await tx.now()
       const until = now + restAfter(failures)
-      await tx.query(
-        'UPDATE export_queue_leases SET held_until = ?, failures = ?, resting = 1, ' +
-          'failed_at = ?, reason = ? WHERE queue = ? AND holder = ?',
-        [until, failures + 1, now, reason, this.#queue, holder],
-      )
+      await execute(tx)`UPDATE export_queue_leases SET held_until = ${until},
+        failures = ${failures + 1}, resting = 1, failed_at = ${now}, reason = ${reason}
+        WHERE queue = ${this.#queue} AND holder = ${holder}`
     })
   }
 
@@ -156,10 +150,8 @@ export class Leases {
     const { database } = this.#database
     try {
       const until = (await database.now()) + LEASE_MS
-      const { affectedRows } = await database.query(
-        'UPDATE export_queue_leases SET held_until = ? WHERE queue = ? AND holder = ?',
-        [until, this.#queue, holder],
-      )
+      const { affectedRows } = await execute(database)`UPDATE export_queue_leases
+        SET held_until = ${until} WHERE queue = ${this.#queue} AND holder = ${holder}`
       return affectedRows === 1
     } catch {
       return true

@@ -1,5 +1,6 @@
 import { MAX_COUNTED, processTable, type QueueMetrics } from '../buckets/bucket-metrics.js'
 import type { Queryable } from '../database/database.js'
+import { selectOne, sql } from '../database/sql.js'
 import { counter, gauge } from '../metrics/metric.js'
 
 /** Metrics of an export queue that are read from SQL. */
@@ -21,20 +22,17 @@ async function read(
   database: Pick<Queryable, 'query'>,
   queue: string,
 ): Promise<Record<keyof typeof STORED, number>> {
-  const {
-    rows: [row],
-  } = await database.query(
-    'SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM export_queue_entries WHERE queue = ? ' +
-      `LIMIT ${MAX_COUNTED}) AS waiting) AS queued, ` +
-      '(SELECT COUNT(*) FROM export_queue_leases WHERE queue = ? AND failures > 0) AS failing, ' +
-      '(SELECT last_version FROM export_queue_versions WHERE queue = ?) AS versions',
-    [queue, queue, queue],
-  )
-  return {
-    queued: Number(row?.['queued']),
-    failing: Number(row?.['failing']),
-    versions: Number(row?.['versions'] ?? 0),
-  }
+  const queued = sql`(SELECT COUNT(*) FROM (SELECT 1 FROM export_queue_entries
+    WHERE queue = ${queue} LIMIT ${MAX_COUNTED}) AS waiting)`
+  const failing = sql`(SELECT COUNT(*) FROM export_queue_leases
+    WHERE queue = ${queue} AND failures > 0)`
+  const versions = sql`(SELECT last_version FROM export_queue_versions WHERE queue = ${queue})`
+  const columns = {
+    queued: [Number, queued],
+    failing: [Number, failing],
+    versions: [Number, versions],
+  } as const
+  return (await selectOne(database, columns)``)!
 }
 
 export const EXPORT_METRICS = {

@@ -6,7 +6,7 @@
 import { hash } from 'node:crypto'
 import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, joined, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Calendar } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
@@ -124,14 +124,11 @@ async function enter(
   for (const { windowStart, hash } of viewings) {
     byWindow.set(windowStart, [...(byWindow.get(windowStart) ?? []), hash])
   }
-  const ofWindows = [...byWindow.values()]
-    .map((hashes) => `(window_start = ? AND viewing IN (${placeholders(hashes.length)}))`)
-    .join(' OR ')
-  const { rows } = await tx.query(
-    'SELECT window_start, viewing FROM hits_viewings ' +
-      `WHERE name = ? AND times = 1 AND (${ofWindows})`,
-    [name, ...[...byWindow].flatMap(([windowStart, hashes]) => [windowStart, ...hashes])],
+  const ofWindows = [...byWindow].map(
+    ([windowStart, hashes]) => sql`(window_start = ${windowStart} AND viewing IN (${hashes}))`,
   )
+  const { rows } = await execute(tx)`SELECT window_start, viewing FROM hits_viewings
+    WHERE name = ${name} AND times = 1 AND (${joined(ofWindows, ' OR ')})`
   const fresh = new Set(
     rows.map(({ window_start: windowStart, viewing }) =>
       keyOf(Number(windowStart), viewing as Buffer),

@@ -1,7 +1,7 @@
 /** The counts of items, from their first hit on. */
 import { listsOf } from '../database/bulk.js'
 import type { Queryable } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, joined, sql, type Sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import { isItem, MAX_ITEM_BYTES } from './hit.js'
 
@@ -26,10 +26,8 @@ export async function readCounts(
   const found = new Map<string, number>()
   const lists = listsOf(keys, queryable, { idBytes: ITEM_IN_HEX_BYTES, longest: keys.length })
   for (const list of lists) {
-    const { rows } = await queryable.query(
-      `SELECT item, hits FROM hits_counts WHERE name = ? AND ${isOneOf('item', list.length)}`,
-      [name, ...list],
-    )
+    const { rows } = await execute(queryable)`SELECT item, hits FROM hits_counts
+      WHERE name = ${name} AND (${isOneOf(list)})`
     for (const { item, hits } of rows) found.set(String(item), Number(hits))
   }
   // Text that is no Unicode has been stored as what it is in UTF-8.
@@ -39,15 +37,15 @@ export async function readCounts(
 }
 
 /**
- * `column IN (…)`, in lists that are looked up: MariaDB turns a list of 1,000 into a join that may
- * read the whole table.
+ * Several lists that are looked up: MariaDB turns a list of 1,000 into a join that may read the
+ * whole table.
  */
-function isOneOf(column: string, count: number): string {
-  const lists: string[] = []
-  for (let left = count; left > 0; left -= ITEMS_A_LIST) {
-    lists.push(`${column} IN (${placeholders(Math.min(left, ITEMS_A_LIST))})`)
+function isOneOf(items: readonly Buffer[]): Sql {
+  const lists: Sql[] = []
+  for (let at = 0; at < items.length; at += ITEMS_A_LIST) {
+    lists.push(sql`item IN (${items.slice(at, at + ITEMS_A_LIST)})`)
   }
-  return `(${lists.join(' OR ')})`
+  return joined(lists, ' OR ')
 }
 
 /** The items with the most hits, the first with the most. */
@@ -56,10 +54,8 @@ export async function readTop(
   name: string,
   n: number,
 ): Promise<[item: string, hits: number][]> {
-  const { rows } = await queryable.query(
-    'SELECT item, hits FROM hits_counts WHERE name = ? ORDER BY hits DESC, item DESC LIMIT ?',
-    [name, n],
-  )
+  const { rows } = await execute(queryable)`SELECT item, hits FROM hits_counts
+    WHERE name = ${name} ORDER BY hits DESC, item DESC LIMIT ${n}`
   return rows.map(({ item, hits }) => [String(item), checkedCount(Number(hits))])
 }
 

@@ -1,5 +1,6 @@
 /** Hits by the hour and by the day: adds them, with the counts of items, and reads them. */
 import type { Database, Queryable, Transaction } from '../database/database.js'
+import { execute, raw } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { COUNTS } from './counts.js'
@@ -80,11 +81,9 @@ export async function readTopOf(
   n: number,
   { from, to }: PeriodRange,
 ): Promise<[item: string, hits: number][]> {
-  const { rows } = await queryable.query(
-    `SELECT item, SUM(hits) AS hits FROM ${table.name} WHERE name = ? AND ${period} >= ? AND ` +
-      `${period} < ? GROUP BY item ORDER BY hits DESC, item DESC LIMIT ?`,
-    [name, from, to, n],
-  )
+  const { rows } = await execute(queryable)`SELECT item, SUM(hits) AS hits
+    FROM ${raw(table.name)} WHERE name = ${name} AND ${raw(period)} >= ${from}
+    AND ${raw(period)} < ${to} GROUP BY item ORDER BY hits DESC, item DESC LIMIT ${n}`
   return rows.map(({ item, hits }) => [String(item), Number(hits)])
 }
 
@@ -96,11 +95,10 @@ export async function removeHours(
   calendar: Calendar,
 ): Promise<boolean> {
   const keepFrom = keptHoursFrom(now, calendar)
-  const { rows } = await database.query('SELECT MIN(hour) AS hour FROM hits_hours WHERE name = ?', [
-    name,
-  ])
+  const { rows } = await execute(database)`SELECT MIN(hour) AS hour FROM hits_hours
+    WHERE name = ${name}`
   const oldest = rows[0]?.['hour']
   if (typeof oldest !== 'number' || oldest >= keepFrom) return false
-  await database.query('DELETE FROM hits_hours WHERE name = ? AND hour = ?', [name, oldest])
+  await execute(database)`DELETE FROM hits_hours WHERE name = ${name} AND hour = ${oldest}`
   return oldest + 1 < keepFrom
 }

@@ -4,6 +4,7 @@
  */
 import type { Database, Transaction } from '../database/database.js'
 import { forUpdate } from '../database/dialect.js'
+import { execute, raw } from '../database/sql.js'
 import { table } from '../database/table.js'
 import { COUNTS, readCounts } from './counts.js'
 
@@ -64,21 +65,15 @@ export async function importPart(
     rows.sort((a, b) => a[1].compare(b[1])),
   )
   await readCounts(tx, name, [...sums.keys()])
-  await tx.query('UPDATE hits_imports SET records = ?, ended = ? WHERE name = ? AND id = ?', [
-    range.to,
-    range.isLast ? 1 : 0,
-    name,
-    id,
-  ])
+  await execute(tx)`UPDATE hits_imports SET records = ${range.to}, ended = ${range.isLast ? 1 : 0}
+    WHERE name = ${name} AND id = ${id}`
 }
 
 async function stateOf(tx: Transaction, { name, id, digest }: ImportedList): Promise<ImportState> {
-  const { rows } = await tx.query(
-    'SELECT digest, records, ended FROM hits_imports ' +
-      `WHERE name = ? AND id = ?${forUpdate(tx.dialect)}`,
-    [name, id],
-  )
-  const [row] = rows
+  const [row] = (
+    await execute(tx)`SELECT digest, records, ended FROM hits_imports
+    WHERE name = ${name} AND id = ${id}${raw(forUpdate(tx.dialect))}`
+  ).rows
   if (!row) throw new Error(`somebody has removed the row of the import "${id}" in hits_imports`)
   if (!digest.equals(row['digest'] as Buffer)) {
     throw new Error(`another file was imported under --id ${id}; give this one an id of its own`)

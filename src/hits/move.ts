@@ -1,5 +1,5 @@
 import type { Transaction } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, raw, select, sql } from '../database/sql.js'
 import { COUNTS, readCounts } from './counts.js'
 import { isItem } from './hit.js'
 import { DAYS, HOURS } from './history.js'
@@ -36,10 +36,7 @@ export async function moveHits(
   }
   const gone = hits > 0 ? [source] : keys.filter((_, i) => countOf(counts, items[i]!) === 0)
   if (gone.length > 0) {
-    await tx.query(
-      `DELETE FROM hits_counts WHERE name = ? AND item IN (${placeholders(gone.length)})`,
-      [name, ...gone],
-    )
+    await execute(tx)`DELETE FROM hits_counts WHERE name = ${name} AND item IN (${gone})`
   }
   return hits
 }
@@ -52,19 +49,17 @@ async function movePeriods(
   source: Buffer,
   sorted: readonly Buffer[],
 ): Promise<void> {
-  const { rows } = await tx.query(
-    `SELECT ${period} AS period, hits FROM ${table.name} WHERE name = ? AND item = ? ` +
-      `ORDER BY ${period}`,
-    [name, source],
-  )
-  const periods = rows.map((row) => [Number(row['period']), Number(row['hits'])] as const)
-  // Row by row: of a list MariaDB may read the whole table, and wait for rows of other items.
-  const sql = `DELETE FROM ${table.name} WHERE name = ? AND item = ? AND ${period} = ?`
+  const ofItem = sql`FROM ${raw(table.name)} WHERE name = ${name} AND item = ${source}`
+  const columns = { at: [Number, period], hits: Number } as const
+  const periods = await select(tx, columns)`${ofItem} ORDER BY ${raw(period)}`
   for (const item of sorted) {
     if (item !== source) {
-      const given = periods.map(([at, hits]) => [name, item, at, hits] as const)
+      const given = periods.map(({ at, hits }) => [name, item, at, hits] as const)
       await table.upsert(tx, given)
-    } else for (const [at] of periods) await tx.query(sql, [name, item, at])
+      continue
+    }
+    // Row by row: of a list MariaDB may read the whole table, and wait for rows of other items.
+    for (const { at } of periods) await execute(tx)`DELETE ${ofItem} AND ${raw(period)} = ${at}`
   }
 }
 

@@ -1,6 +1,6 @@
 /** Reads the hits of an item by the hour and by the day, with those of the measures beside. */
 import type { Queryable } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, raw } from '../database/sql.js'
 import { type Measure, measureName, otherMeasure } from '../page-views/measures.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
@@ -86,12 +86,10 @@ async function readPeriods(
 ): Promise<HitsPeriod[]> {
   const other = otherMeasure(count)
   const measures: Measure[] = [count, 'bots', ...(hasOther ? [other] : [])]
-  const { rows } = await queryable.query(
-    `SELECT name, ${period} AS period, hits FROM ${table.name} ` +
-      `WHERE name IN (${placeholders(measures.length)}) AND item = ? AND ` +
-      `${period} >= ? AND ${period} < ?`,
-    [...measures.map((measure) => measureName(name, measure)), Buffer.from(item), from, to],
-  )
+  const { rows } = await execute(queryable)`SELECT name, ${raw(period)} AS period, hits
+    FROM ${raw(table.name)}
+    WHERE name IN (${measures.map((measure) => measureName(name, measure))})
+    AND item = ${Buffer.from(item)} AND ${raw(period)} >= ${from} AND ${raw(period)} < ${to}`
   const found = new Map(
     rows.map((row) => [`${String(row['name'])} ${Number(row['period'])}`, Number(row['hits'])]),
   )
@@ -115,9 +113,8 @@ async function readPeriods(
 
 /** Reads the first day with hits; `null`: there is none. */
 export async function readFirstDay(queryable: Queryable, name: string): Promise<string | null> {
-  const { rows } = await queryable.query('SELECT MIN(day) AS day FROM hits_days WHERE name = ?', [
-    name,
-  ])
+  const { rows } = await execute(queryable)`SELECT MIN(day) AS day FROM hits_days
+    WHERE name = ${name}`
   const day = rows[0]?.['day'] ?? null
   return day === null ? null : dayText(Number(day))
 }

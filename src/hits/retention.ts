@@ -1,4 +1,5 @@
 import { type Database, DatabaseError } from '../database/database.js'
+import { execute } from '../database/sql.js'
 
 /**
  * Pieces that one call removes: with a collecting run every 10 s this keeps up with 20,000 hits a
@@ -20,23 +21,17 @@ export async function removeOldHits(
   try {
     for (let piece = 0; piece < PIECES_A_CALL; piece++) {
       // A DELETE with a LIMIT is MySQL's only; so the first row to stay is asked for.
-      const {
-        rows: [next],
-      } = await database.query(
-        'SELECT window_start, viewing FROM hits_viewings ' +
-          'WHERE name = ? AND window_start < ? ORDER BY window_start, viewing LIMIT 1 OFFSET ?',
-        [name, keepFrom, ROWS_A_PIECE],
-      )
+      const [next] = (
+        await execute(database)`SELECT window_start, viewing FROM hits_viewings
+        WHERE name = ${name} AND window_start < ${keepFrom} ORDER BY window_start, viewing
+        LIMIT 1 OFFSET ${ROWS_A_PIECE}`
+      ).rows
       const windowStart = next?.['window_start'] ?? keepFrom
-      await database.query('DELETE FROM hits_viewings WHERE name = ? AND window_start < ?', [
-        name,
-        windowStart,
-      ])
+      await execute(database)`DELETE FROM hits_viewings WHERE name = ${name}
+        AND window_start < ${windowStart}`
       if (!next) return false
-      await database.query(
-        'DELETE FROM hits_viewings WHERE name = ? AND window_start = ? AND viewing < ?',
-        [name, windowStart, next['viewing'] ?? null],
-      )
+      await execute(database)`DELETE FROM hits_viewings WHERE name = ${name}
+        AND window_start = ${windowStart} AND viewing < ${next['viewing'] ?? null}`
     }
     return true
   } catch (error) {

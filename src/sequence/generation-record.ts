@@ -6,8 +6,9 @@
  */
 import assert from 'node:assert/strict'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
-import type { Queryable, SqlRow } from '../database/database.js'
+import type { Queryable } from '../database/database.js'
 import { forUpdate } from '../database/dialect.js'
+import { bytesOrNull, execute, raw, selectOne, type Sql, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 
 export interface Generation {
@@ -85,11 +86,9 @@ export class GenerationRecord {
         reserved: token === null ? row.reserved : Math.min(row.reserved + this.#block, LAST),
         established: row.token === null && row.established,
       }
-      await tx.query(
-        'UPDATE sequence_generations ' +
-          'SET generation = ?, token = ?, base = ?, reserved = ?, established = ? WHERE name = ?',
-        [next.generation, token, next.base, next.reserved, Number(next.established), this.#name],
-      )
+      await execute(tx)`UPDATE sequence_generations SET generation = ${next.generation},
+        token = ${token}, base = ${next.base}, reserved = ${next.reserved},
+        established = ${Number(next.established)} WHERE name = ${this.#name}`
       return next
     })
   }
@@ -99,11 +98,8 @@ export class GenerationRecord {
    * reserve is not its own.
    */
   raise(generation: number, to: number): Promise<boolean> {
-    return this.#update(
-      'reserved = CASE WHEN reserved < ? THEN ? ELSE reserved END',
-      [to, to],
-      generation,
-    )
+    const raised = sql`reserved = CASE WHEN reserved < ${to} THEN ${to} ELSE reserved END`
+    return this.#update(raised, generation)
   }
 
   /**
@@ -111,7 +107,7 @@ export class GenerationRecord {
    * generation is over.
    */
   establish(generation: number): Promise<boolean> {
-    return this.#update('established = 1', [], generation)
+    return this.#update(sql`established = 1`, generation)
   }
 
   /** Takes `count` numbers from the row itself. `undefined`: the generation is over. */
@@ -120,37 +116,28 @@ export class GenerationRecord {
       const row = await this.#select(tx, forUpdate(tx.dialect))
       if (row?.generation !== generation) return undefined
       const taken = Math.min(count, LAST - row.reserved)
-      await tx.query('UPDATE sequence_generations SET reserved = ? WHERE name = ?', [
-        row.reserved + taken,
-        this.#name,
-      ])
+      await execute(tx)`UPDATE sequence_generations SET reserved = ${row.reserved + taken}
+        WHERE name = ${this.#name}`
       return { first: row.reserved + 1, count: taken }
     })
   }
 
-  async #update(
-    assignment: string,
-    values: readonly number[],
-    generation: number,
-  ): Promise<boolean> {
-    const sql = `UPDATE sequence_generations SET ${assignment} WHERE name = ? AND generation = ?`
-    return (await this.#database.query(sql, [...values, this.#name, generation])).affectedRows === 1
+  async #update(assignment: Sql, generation: number): Promise<boolean> {
+    const { affectedRows } = await execute(this.#database)`UPDATE sequence_generations
+      SET ${assignment} WHERE name = ${this.#name} AND generation = ${generation}`
+    return affectedRows === 1
   }
 
-  async #select(
-    queryable: Pick<Queryable, 'query'>,
-    locking: string,
-  ): Promise<Generation | undefined> {
-    const { rows } = await queryable.query(
-      `SELECT ${GENERATIONS.columns.join(', ')} FROM sequence_generations WHERE name = ?${locking}`,
-      [this.#name],
-    )
-    return rows[0] && generationOf(rows[0])
+  #select(on: Pick<Queryable, 'query'>, locking: string): Promise<Generation | undefined> {
+    return selectOne(on, GENERATION)`FROM sequence_generations
+      WHERE name = ${this.#name}${raw(locking)}`
   }
 }
 
-function generationOf({ generation, token, base, reserved, established }: SqlRow): Generation {
-  assert(typeof generation === 'number' && typeof base === 'number' && typeof reserved === 'number')
-  assert(token === null || Buffer.isBuffer(token))
-  return { generation, token, base, reserved, established: established === 1 }
+const GENERATION = {
+  generation: Number,
+  token: bytesOrNull,
+  base: Number,
+  reserved: Number,
+  established: (value: unknown): boolean => value === 1,
 }

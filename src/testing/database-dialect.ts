@@ -1,6 +1,7 @@
 /** The statements that the package writes in the database's dialect do what they should. */
 import assert from 'node:assert/strict'
 import { type RowUpdate, update, updateBoth, updateByIds } from '../database/dialect.js'
+import { execute, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import { column, type DatabaseTest } from './on-database.js'
 
@@ -82,27 +83,23 @@ export function testDialect(it: DatabaseTest): void {
     await database.query('INSERT INTO b VALUES (1, 0), (2, 0)')
     const a = (k: number): RowUpdate => ({
       table: 'a',
-      set: 'x = ?',
-      setValues: [7],
-      where: 'k = ?',
-      whereValues: [k],
+      set: sql`x = ${7}`,
+      where: sql`k = ${k}`,
     })
     const b = (id: number): RowUpdate => ({
       table: 'b',
-      set: 'y = y + ?',
-      setValues: [5],
-      where: 'id = ? AND y + ? < ?',
-      whereValues: [id, 5, 10],
+      set: sql`y = y + ${5}`,
+      where: sql`id = ${id} AND y + ${5} < ${10}`,
     })
     const statement = updateBoth(database.dialect, a(1), b(1))
     assert.equal(statement !== undefined, database.dialect === 'mysql')
     const run = async (one: RowUpdate, other: RowUpdate): Promise<boolean> => {
       const both = updateBoth(database.dialect, one, other)
-      if (both) return (await database.query(both.sql, both.values)).affectedRows > 0
+      if (both) return (await execute(database)`${both}`).affectedRows > 0
       return database
         .transaction(async (tx) => {
-          for (const { sql, values } of [update(one), update(other)]) {
-            if ((await tx.query(sql, values)).affectedRows === 0) throw new Error('none')
+          for (const statement of [update(one), update(other)]) {
+            if ((await execute(tx)`${statement}`).affectedRows === 0) throw new Error('none')
           }
           return true
         })

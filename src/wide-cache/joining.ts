@@ -1,4 +1,5 @@
 import type { Database, Queryable } from '../database/database.js'
+import { execute } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Clock, Timer } from '../support/clock.js'
 import type { ClockWatch } from './clock-watch.js'
@@ -99,9 +100,7 @@ export class Joining {
 
   async #withdraw(): Promise<void> {
     const { settings, owner, database } = this.#parts
-    await database.query('DELETE FROM wide_cache_joining WHERE name = ? AND process = ?', [
-      settings.name,
-      owner,
-    ])
+    await execute(database)`DELETE FROM wide_cache_joining WHERE name = ${settings.name}
+      AND process = ${owner}`
   }
 }

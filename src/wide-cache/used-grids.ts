@@ -1,4 +1,5 @@
 import type { Queryable, SqlValue } from '../database/database.js'
+import { execute, raw, sql } from '../database/sql.js'
 import { ENTRY_LIVES_MS } from './joining.js'
 import { LEAP_MS } from './ledger/grid-record.js'
 import { Layers } from './layers.js'
@@ -68,32 +69,30 @@ export async function readUsedGrids(
   name: string,
   now: number,
 ): Promise<UsedGrids> {
-  const leapt = 'leapt_at BETWEEN ? AND ?'
-  const lately = [now - LEAP_MS, now + LONGEST_READ_MS]
-  const { rows } = await queryable.query(
-    'SELECT layer_seconds, watermark, complete_to, period_seconds, drain_after_layers, ' +
-      `CASE WHEN ${leapt} THEN leapt_from END AS leapt_from, ` +
-      'n.direct_seconds, n.direct_to, (SELECT MIN(w.floor_at) FROM wide_cache_ranges AS r ' +
-      'JOIN wide_cache_writers AS w ON w.name = r.name AND w.writer = r.writer ' +
-      'WHERE r.name = n.name AND r.first_sequence > w.floor AND w.last_seen >= n.direct_to ' +
-      'AND w.last_seen >= d.drained_to - 1000 * n.direct_seconds) AS missing_since, ' +
-      '(SELECT MIN(since) FROM wide_cache_joining AS j ' +
-      'WHERE j.name = n.grid_name AND j.seen_at BETWEEN ? AND ?) AS joining_since ' +
-      // A proof of a moment that is yet to come was given while the clock was ahead.
-      'FROM (SELECT name, grid_name, direct_seconds, ' +
-      'CASE WHEN direct_to <= ? THEN direct_to ELSE 0 END AS direct_to ' +
-      'FROM wide_cache_names WHERE name = ?) AS n ' +
-      'JOIN wide_cache_grids AS g ON g.name = n.grid_name ' +
-      `CROSS JOIN (SELECT MAX(CASE WHEN ${leapt} AND leapt_from <= ? THEN leapt_from ` +
-      'WHEN 1000 * layer_seconds * (watermark + 1) <= ? ' +
-      'THEN 1000 * layer_seconds * (watermark + 1) ELSE 0 END) AS drained_to, ' +
-      'MAX(used_at) AS used_at FROM wide_cache_grids ' +
-      'WHERE name = (SELECT grid_name FROM wide_cache_names WHERE name = ?)) AS d ' +
-      `WHERE ((g.used_at >= n.direct_to - ${UNRECORDED_USE_MS} ` +
-      `AND g.used_at >= d.drained_to - ${UNRECORDED_USE_MS} - 1000 * n.direct_seconds) ` +
-      'OR g.used_at = d.used_at) ORDER BY g.id',
-    [...lately, now - ENTRY_LIVES_MS, now + LONGEST_READ_MS, now, name, ...lately, now, now, name],
-  )
+  const hasLeapt = sql`leapt_at BETWEEN ${now - LEAP_MS} AND ${now + LONGEST_READ_MS}`
+  // A proof of a moment that is yet to come was given while the clock was ahead.
+  const proven = sql`SELECT name, grid_name, direct_seconds,
+    CASE WHEN direct_to <= ${now} THEN direct_to ELSE 0 END AS direct_to
+    FROM wide_cache_names WHERE name = ${name}`
+  const unrecorded = raw(String(UNRECORDED_USE_MS))
+  const { rows } = await execute(queryable)`
+    SELECT layer_seconds, watermark, complete_to, period_seconds, drain_after_layers,
+    CASE WHEN ${hasLeapt} THEN leapt_from END AS leapt_from,
+    n.direct_seconds, n.direct_to, (SELECT MIN(w.floor_at) FROM wide_cache_ranges AS r
+    JOIN wide_cache_writers AS w ON w.name = r.name AND w.writer = r.writer
+    WHERE r.name = n.name AND r.first_sequence > w.floor AND w.last_seen >= n.direct_to
+    AND w.last_seen >= d.drained_to - 1000 * n.direct_seconds) AS missing_since,
+    (SELECT MIN(since) FROM wide_cache_joining AS j WHERE j.name = n.grid_name
+    AND j.seen_at BETWEEN ${now - ENTRY_LIVES_MS} AND ${now + LONGEST_READ_MS}) AS joining_since
+    FROM (${proven}) AS n JOIN wide_cache_grids AS g ON g.name = n.grid_name
+    CROSS JOIN (SELECT MAX(CASE WHEN ${hasLeapt} AND leapt_from <= ${now} THEN leapt_from
+    WHEN 1000 * layer_seconds * (watermark + 1) <= ${now}
+    THEN 1000 * layer_seconds * (watermark + 1) ELSE 0 END) AS drained_to,
+    MAX(used_at) AS used_at FROM wide_cache_grids
+    WHERE name = (SELECT grid_name FROM wide_cache_names WHERE name = ${name})) AS d
+    WHERE ((g.used_at >= n.direct_to - ${unrecorded}
+    AND g.used_at >= d.drained_to - ${unrecorded} - 1000 * n.direct_seconds)
+    OR g.used_at = d.used_at) ORDER BY g.id`
   return {
     grids: rows.map((row) => ({
       layers: new Layers(Number(row['layer_seconds'])),

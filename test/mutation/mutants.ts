@@ -35,10 +35,10 @@ const SQL_CHANGES: readonly (readonly [pattern: RegExp, replacement: string])[] 
   [/ < /g, ' <= '],
   [/ >= /g, ' > '],
   [/ > /g, ' >= '],
-  [/(?<=\b(?:WHERE|AND) [\w.]+) = (?=\?)/g, ' <> '],
-  [/(?<!BETWEEN \S+) AND /g, ' OR '],
-  [/ \+ (?=[\w?])/g, ' - '],
-  [/ - (?=[\w?])/g, ' + '],
+  [/(?<=\b(?:WHERE|AND) [\w.]+) = (?=\?|$)/g, ' <> '],
+  [/(?<!BETWEEN \S+) AND (?=\S)/g, ' OR '],
+  [/ \+ (?=[\w?]|$)/g, ' - '],
+  [/ - (?=[\w?]|$)/g, ' + '],
   [/\bMAX\(/g, 'MIN('],
   [/\bSUM\(/g, 'MAX('],
   [/\bCOUNT\(\*\)/g, '(COUNT(*) + 1)'],
@@ -47,7 +47,8 @@ const SQL_CHANGES: readonly (readonly [pattern: RegExp, replacement: string])[] 
   [/\bIS NOT NULL\b/g, 'IS NULL'],
   [/(?<=\bORDER BY \w+)/g, ' DESC'],
 ]
-const SQL = /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|JOIN|FROM|UNION|VALUES|ORDER BY|AND)\b|[=+-] \?/
+const SQL =
+  /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|JOIN|FROM|UNION|VALUES|ORDER BY|AND)\b|[=+-] (?:\?|$)/
 const LONGEST = 240
 
 /** All mutants of a source, in the order of the text. */

@@ -19,22 +19,27 @@ function processing(
   hasSlowCall = (): boolean => false,
 ): Processing {
   const { database, environment } = orders.actor(name)
+  const tables = {
+    what: 'map',
+    all: 'collision_free_maps',
+    buckets: 'collision_free_map_buckets',
+    queued: 'collision_free_map_queue',
+    owner: 'map',
+    key: 'map_key',
+    value: 'map_value',
+  }
   return new Processing({
     every: { schedule: EVERY_MS, keepsAlive: true },
-    names: {
-      what: 'map',
-      all: 'collision_free_maps',
-      buckets: 'collision_free_map_buckets',
-      queued: 'collision_free_map_queue',
-      owner: 'map',
+    queue: {
+      tables,
+      name: 'law',
+      database: { database },
+      buckets: { enter: async () => undefined },
+      environment,
+      logger: new BurstLogger(SILENT, () => environment.clock.elapsed()),
     },
-    id: 'law',
-    database,
-    enter: async () => undefined,
     process: work,
-    hasSlowCall,
-    environment,
-    logger: new BurstLogger(SILENT, () => environment.clock.elapsed()),
+    calls: { hasSlow: hasSlowCall },
   })
 }
 

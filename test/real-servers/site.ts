@@ -6,7 +6,7 @@ import { mysql } from '../../src/database/mysql/mysql.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import type { CloseReport } from '../../src/wide-cache/writer/closing.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
-import { COMMITTED_SUM } from '../../src/wide-cache/ledger/sums.js'
+import { committedSum } from '../../src/wide-cache/ledger/sums.js'
 import { fewOrMany } from '../scale.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
@@ -140,7 +140,7 @@ export async function startSite({
       await eventually('all rows are recorded', () => living.every(({ done }) => done))
       // The ledger's sum, which is quick to read. It commits with the rows.
       await eventually(`${expected} rows are in SQL`, async () => {
-        const { rows } = await sql.query(COMMITTED_SUM, [NAME])
+        const { rows } = await sql.query(...committedSum(NAME))
         return Number(rows[0]?.['committed']) >= expected
       })
       await Promise.all(living.map(({ child }) => this.end(child, 'SIGTERM')))

@@ -3,6 +3,7 @@ import { readCertificate } from '../../activity/certificate.js'
 import { readCalendar } from '../../activity/days.js'
 import { recountRows } from '../../activity/hour-recount.js'
 import type { Database } from '../../database/database.js'
+import { execute } from '../../database/sql.js'
 import { type Finding, findingsOf } from './finding.js'
 
 /** Samples that are recounted, of so many seconds each, out of the time that rows are kept. */
@@ -15,7 +16,7 @@ const DAYS = 3
 /** Checks whether the books of each activity balance. */
 export async function checkBooks(database: Database): Promise<Finding[]> {
   const { ok, error } = findingsOf('books')
-  const { rows } = await database.query('SELECT name FROM activity_books ORDER BY name')
+  const { rows } = await execute(database)`SELECT name FROM activity_books ORDER BY name`
   const names = rows.map((row) => String(row['name']))
   const findings: Finding[] = []
   for (const name of names) {
@@ -49,10 +50,8 @@ async function findingsOfDays(database: Database, name: string): Promise<string[
 
 /** Returns the first difference. */
 async function findingsOfRows(database: Database, name: string): Promise<string[]> {
-  const { rows } = await database.query(
-    'SELECT MIN(second) AS oldest, MAX(second) AS newest FROM activity_seconds WHERE name = ?',
-    [name],
-  )
+  const { rows } = await execute(database)`SELECT MIN(second) AS oldest, MAX(second) AS newest
+    FROM activity_seconds WHERE name = ${name}`
   const [oldest, newest] = [Number(rows[0]?.['oldest'] ?? 0), Number(rows[0]?.['newest'] ?? 0)]
   for (let sample = 0; sample < SAMPLES; sample++) {
     const from = 1000 * (oldest + Math.floor(Math.random() * (newest - oldest + 1)))

@@ -1,6 +1,7 @@
 /** Checks of the records of processes: collectors, server lists, quarantine, visitors. */
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
+import { execute } from '../../database/sql.js'
 import { marksIn, marksOf } from '../../connections/mark-list.js'
 import { marksKey } from '../../connections/namespace.js'
 import { namespaceOf } from '../../database/identity.js'
@@ -30,10 +31,8 @@ const SHARE = 0.5
 
 /** Tells whether processes have used a cache server lately. */
 export async function usesServers(database: Database): Promise<boolean> {
-  const { rows } = await database.query(
-    'SELECT 1 FROM wide_cache_grids WHERE private_to = ? AND used_at > ? LIMIT 1',
-    [SHARED, (await database.now()) - MARKS_MS],
-  )
+  const { rows } = await execute(database)`SELECT 1 FROM wide_cache_grids
+    WHERE private_to = ${SHARED} AND used_at > ${(await database.now()) - MARKS_MS} LIMIT 1`
   return rows.length > 0
 }
 
@@ -71,11 +70,9 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
   if (cache.scope === 'private') return []
   const { ok, error } = findingsOf('server lists')
   const key = marksKey(await namespaceOf(database))
-  const { rows } = await database.query(
-    'SELECT id, name FROM wide_cache_grids ' +
-      'WHERE private_to = ? AND mark IS NOT NULL AND moved_at > ? ORDER BY name',
-    [SHARED, (await database.now()) - MARKS_MS],
-  )
+  const { rows } = await execute(database)`SELECT id, name FROM wide_cache_grids
+    WHERE private_to = ${SHARED} AND mark IS NOT NULL
+    AND moved_at > ${(await database.now()) - MARKS_MS} ORDER BY name`
   const apart = new Set<string>()
   let shown = 0
   for (const { id, name } of rows) {
@@ -95,18 +92,10 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
 }
 
 /**
- * The newest mark that a rise of the watermark has brought to the grid, and those that are newer:
- * where the cache's list begins anew, it shows nothing older for a while. Value: the grid's id,
- * twice.
+ * Looks in the cache for the newest mark that a rise of the watermark has brought to the grid, or
+ * for a newer one: where the cache's list begins anew, it shows nothing older for a while.
+ * `undefined`: the cache does not answer.
  */
-const NEWEST_MARKS =
-  'SELECT mark FROM wide_cache_grids WHERE id = ? AND mark IS NOT NULL UNION ALL ' +
-  'SELECT newer.mark FROM wide_cache_grids AS g ' +
-  'JOIN wide_cache_marks AS own ON own.mark = g.mark ' +
-  'JOIN wide_cache_marks AS newer ON newer.number >= own.number ' +
-  'WHERE g.id = ?'
-
-/** `undefined`: the cache does not answer. */
 async function showsMark(
   database: Database,
   cache: Cache,
@@ -114,7 +103,11 @@ async function showsMark(
   id: Buffer,
 ): Promise<boolean | undefined> {
   for (let tries = 1; tries <= MARK_TRIES; tries++) {
-    const { rows } = await database.query(NEWEST_MARKS, [id, id])
+    const { rows } = await execute(database)`
+      SELECT mark FROM wide_cache_grids WHERE id = ${id} AND mark IS NOT NULL
+      UNION ALL SELECT newer.mark FROM wide_cache_grids AS g
+      JOIN wide_cache_marks AS own ON own.mark = g.mark
+      JOIN wide_cache_marks AS newer ON newer.number >= own.number WHERE g.id = ${id}`
     const marks = marksOf(rows)
     if (marks.size === 0) return true
     const list = await cache.get(key).catch(() => null)
@@ -127,10 +120,9 @@ async function showsMark(
 /** Reports the contents of the quarantine, by name and reason. */
 export async function checkQuarantine(database: Database): Promise<Finding[]> {
   const { ok, warning } = findingsOf('quarantine')
-  const { rows } = await database.query(
-    'SELECT name, reason, COUNT(*) AS frames, SUM(row_count) AS row_sum ' +
-      `FROM wide_cache_quarantine WHERE piece = 0 GROUP BY name, reason LIMIT ${MAX_REASONS}`,
-  )
+  const { rows } = await execute(database)`SELECT name, reason, COUNT(*) AS frames,
+    SUM(row_count) AS row_sum FROM wide_cache_quarantine WHERE piece = 0
+    GROUP BY name, reason LIMIT ${MAX_REASONS}`
   if (rows.length === 0) return [ok('empty')]
   return rows.map(({ name, reason, frames, row_sum: rowSum }) =>
     warning(
@@ -147,14 +139,12 @@ export async function checkQuarantine(database: Database): Promise<Finding[]> {
  */
 export async function checkVisitors(database: Database): Promise<Finding[]> {
   const { ok, warning } = findingsOf('visitors')
-  const { rows: books } = await database.query('SELECT name FROM activity_books ORDER BY name')
+  const { rows: books } = await execute(database)`SELECT name FROM activity_books ORDER BY name`
   const findings: Finding[] = []
   for (const { name } of books) {
-    const { rows } = await database.query(
-      'SELECT COUNT(*) AS views, visitor FROM (SELECT visitor FROM activities WHERE name = ? ' +
-        `ORDER BY created_at DESC LIMIT ${VISITS}) AS newest GROUP BY visitor`,
-      [name ?? ''],
-    )
+    const { rows } = await execute(database)`SELECT COUNT(*) AS views, visitor
+      FROM (SELECT visitor FROM activities WHERE name = ${name ?? ''}
+      ORDER BY created_at DESC LIMIT ${VISITS}) AS newest GROUP BY visitor`
     const views = rows.reduce((sum, row) => sum + Number(row['views']), 0)
     const most = Math.max(
       0,

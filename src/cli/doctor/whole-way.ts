@@ -8,6 +8,7 @@ import type { Cache } from '../../cache/cache.js'
 import { openCache } from '../../cache/open.js'
 import { namespaced } from '../../connections/namespaced-cache.js'
 import type { Database } from '../../database/database.js'
+import { execute } from '../../database/sql.js'
 import { openDatabase } from '../../database/open.js'
 import { systemEnvironment } from '../../support/environment.js'
 import { messageOf } from '../../support/errors.js'
@@ -171,10 +172,8 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
 
 /** Removes what killed runs of the doctor have left. */
 async function removeLeft({ database, part }: Side): Promise<void> {
-  const { rows } = await database.query(
-    'SELECT n.name FROM wide_cache_names AS n LEFT JOIN wide_cache_grids AS g ON g.name = n.name ' +
-      'WHERE n.kind = ? AND COALESCE(g.used_at, 0) < ? LIMIT 10',
-    [DOCTOR_KIND, (await database.now()) - LEFT_MS],
-  )
+  const { rows } = await execute(database)`SELECT n.name FROM wide_cache_names AS n
+    LEFT JOIN wide_cache_grids AS g ON g.name = n.name WHERE n.kind = ${DOCTOR_KIND}
+    AND COALESCE(g.used_at, 0) < ${(await database.now()) - LEFT_MS} LIMIT 10`
   for (const { name } of rows) await removeName(database, part, String(name))
 }

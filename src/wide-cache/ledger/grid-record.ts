@@ -1,4 +1,13 @@
-import type { Queryable, SqlRow, SqlValue } from '../../database/database.js'
+import type { Queryable, SqlValue } from '../../database/database.js'
+import {
+  bytes,
+  bytesOrNull,
+  execute,
+  select,
+  selectOne,
+  type Sql,
+  sql,
+} from '../../database/sql.js'
 import { table } from '../../database/table.js'
 import { idText } from '../../support/id-text.js'
 import { type Geometry, Grid } from '../grid.js'
@@ -95,31 +104,34 @@ export function isHeld(until: number, now: number): boolean {
   return until >= now && until <= now + WRONG_LEASE_MS
 }
 
-/** Records a run, if there is one, with the values of {@link valuesOf}. */
-const RUN =
-  'run_at = COALESCE(?, run_at), run_rows = COALESCE(?, run_rows), run_ms = COALESCE(?, run_ms)'
-
-function valuesOf(run: Run | undefined): (number | null)[] {
-  return [run?.at ?? null, run?.rows ?? null, run?.ms ?? null]
+/** Records a run, if there is one. */
+function recorded(run: Run | undefined): Sql {
+  const { at = null, rows = null, ms = null } = run ?? {}
+  return sql`run_at = COALESCE(${at}, run_at), run_rows = COALESCE(${rows}, run_rows),
+    run_ms = COALESCE(${ms}, run_ms)`
 }
 
 /**
  * Notes a leap, if the watermark has rested for long. One that follows another within its time
- * leaps from where that has. Stands before `moved_at`: MySQL sees in an
- * assignment what those before it have set.
+ * leaps from where that has. Stands before `moved_at`: MySQL sees in an assignment what those before
+ * it have set.
  */
-const RISE =
-  'leapt_from = CASE WHEN moved_at >= ? OR leapt_at BETWEEN ? AND ? THEN leapt_from ' +
-  'WHEN complete_to BETWEEN ? AND ? THEN complete_to ELSE ? END, ' +
-  'leapt_at = CASE WHEN moved_at >= ? THEN leapt_at ELSE ? END'
+function rise(end: number, now: number, leapAfterMs: number): Sql {
+  const isLeap = sql`moved_at < ${now - leapAfterMs}`
+  const isOfOne = sql`leapt_at BETWEEN ${now - LEAP_MS} AND ${now}`
+  return sql`leapt_from = CASE WHEN NOT ${isLeap} OR ${isOfOne} THEN leapt_from
+    WHEN complete_to BETWEEN ${end} AND ${now} THEN complete_to ELSE ${end} END,
+    leapt_at = CASE WHEN ${isLeap} THEN ${now} ELSE leapt_at END`
+}
 
 /**
  * Notes a leap from the last moment that is known to be complete: `moved_at` is of a clock that was
  * ahead, so nothing tells for how long the watermark has rested.
  */
-const FALL =
-  'leapt_from = CASE WHEN leapt_from <= ? THEN leapt_from ELSE 0 END, leapt_at = ?, ' +
-  'complete_to = CASE WHEN complete_to <= ? THEN complete_to ELSE 0 END'
+function fall(now: number): Sql {
+  return sql`leapt_from = CASE WHEN leapt_from <= ${now} THEN leapt_from ELSE 0 END,
+    leapt_at = ${now}, complete_to = CASE WHEN complete_to <= ${now} THEN complete_to ELSE 0 END`
+}
 
 const GRIDS = table(
   'wide_cache_grids',
@@ -131,6 +143,18 @@ const GRIDS = table(
   'moved_at',
   ['used_at', 'replace'],
 )
+
+const STATE = {
+  id: bytes,
+  width: Number,
+  layerSeconds: Number,
+  watermark: Number,
+  completeTo: Number,
+  flushMs: Number,
+  leaseOwner: bytesOrNull,
+  mark: bytesOrNull,
+}
+const OWN = { id: bytes, mark: bytesOrNull, leaseUntil: Number, usedAt: Number }
 
 /** `private_to` of a grid in a shared cache. */
 export const SHARED: Buffer = Buffer.alloc(16)
@@ -234,19 +258,15 @@ export class GridRecord {
    * own grid.
    */
   async states(database: Queryable): Promise<GridState[]> {
-    const { rows } = await database.query(
-      'SELECT id, width, layer_seconds, watermark, complete_to, flush_ms, lease_owner, mark ' +
-        'FROM wide_cache_grids WHERE name = ? AND private_to = ? ORDER BY id',
-      [this.#name, this.#privateTo],
-    )
-    const owner = rows[0]?.['lease_owner']
-    this.#isOnlyOwn = rows.length === 1 && Buffer.isBuffer(owner) && owner.equals(this.#owner)
-    return rows.map((row) => ({
-      grid: this.#known(row),
-      watermark: Number(row['watermark']),
-      completeTo: Number(row['complete_to']),
-      flushMs: Number(row['flush_ms']),
-      isNew: row['mark'] === null,
+    const grids = await select(database, STATE)`FROM wide_cache_grids
+      WHERE name = ${this.#name} AND private_to = ${this.#privateTo} ORDER BY id`
+    this.#isOnlyOwn = grids.length === 1 && grids[0]!.leaseOwner?.equals(this.#owner) === true
+    return grids.map(({ id, watermark, completeTo, flushMs, mark, ...geometry }) => ({
+      grid: this.#known(id, geometry),
+      watermark,
+      completeTo,
+      flushMs,
+      isNew: mark === null,
     }))
   }
 
@@ -256,17 +276,13 @@ export class GridRecord {
    */
   async refresh(database: Queryable): Promise<Buffer | undefined> {
     const { width, layerSeconds } = this.#geometry
-    const {
-      rows: [row],
-    } = await database.query(
-      'SELECT id, width, layer_seconds, mark, lease_until, used_at FROM wide_cache_grids ' +
-        'WHERE name = ? AND width = ? AND layer_seconds = ? AND private_to = ?',
-      [this.#name, width, layerSeconds, this.#privateTo],
-    )
-    this.#grid = row && this.#known(row)
-    this.#leaseUntil = Number(row?.['lease_until'] ?? 0)
-    this.#usedAt = Number(row?.['used_at'] ?? 0)
-    return row && Buffer.isBuffer(row['mark']) ? row['mark'] : undefined
+    const own = await selectOne(database, OWN)`FROM wide_cache_grids
+      WHERE name = ${this.#name} AND width = ${width} AND layer_seconds = ${layerSeconds}
+      AND private_to = ${this.#privateTo}`
+    this.#grid = own && this.#known(own.id, this.#geometry)
+    this.#leaseUntil = own?.leaseUntil ?? 0
+    this.#usedAt = own?.usedAt ?? 0
+    return own?.mark ?? undefined
   }
 
   /**
@@ -275,16 +291,14 @@ export class GridRecord {
    */
   async renewUse(database: Queryable, now: number): Promise<void> {
     if (!this.#grid || Math.abs(now - this.#usedAt) < RENEW_USE_MS) return
-    await database.query(
-      'UPDATE wide_cache_grids SET used_at = ? WHERE id = ? AND (used_at < ? OR used_at > ?)',
-      [now, this.#grid.id, now, now + RENEW_USE_MS],
-    )
+    await execute(database)`UPDATE wide_cache_grids SET used_at = ${now}
+      WHERE id = ${this.#grid.id} AND (used_at < ${now} OR used_at > ${now + RENEW_USE_MS})`
     this.#usedAt = now
   }
 
   /** Records that nothing comes any more from this process's own grid. */
   async retire(database: Queryable): Promise<void> {
-    await database.query('UPDATE wide_cache_grids SET used_at = 0 WHERE id = ?', [this.#grid!.id])
+    await execute(database)`UPDATE wide_cache_grids SET used_at = 0 WHERE id = ${this.#grid!.id}`
   }
 
   /**
@@ -298,42 +312,22 @@ export class GridRecord {
     now: number,
   ): Promise<void> {
     const end = grid.layers.endOf(from)
-    const restedSince = now - leapAfterMs
-    const [leap, moments] =
-      to > from
-        ? [RISE, [restedSince, now - LEAP_MS, now, end, now, end, restedSince, now]]
-        : [FALL, [now, now, now]]
-    const { affectedRows } = await tx.query(
-      `UPDATE wide_cache_grids SET watermark = ?, ${leap}, ` +
-        'moved_at = ?, mark = COALESCE(?, mark), ' +
-        'used_at = CASE WHEN ? = 1 THEN ? ELSE used_at END, ' +
-        `${RUN}, lease_until = CASE WHEN lease_owner = ? THEN ? ELSE lease_until END ` +
-        'WHERE id = ? AND watermark = ? ' +
-        'AND EXISTS (SELECT 1 FROM wide_cache_identity WHERE namespace = ?)',
-      [
-        to,
-        ...moments,
-        now,
-        mark ?? null,
-        used ? 1 : 0,
-        now,
-        ...valuesOf(this.lastRun),
-        this.#owner,
-        now + LEASE_MS,
-        grid.id,
-        from,
-        namespace,
-      ],
-    )
+    const leap = to > from ? rise(end, now, leapAfterMs) : fall(now)
+    const { affectedRows } = await execute(
+      tx,
+    )`UPDATE wide_cache_grids SET watermark = ${to}, ${leap},
+      moved_at = ${now}, mark = COALESCE(${mark ?? null}, mark),
+      used_at = COALESCE(${used ? now : null}, used_at), ${recorded(this.lastRun)},
+      lease_until = CASE WHEN lease_owner = ${this.#owner} THEN ${now + LEASE_MS}
+      ELSE lease_until END WHERE id = ${grid.id} AND watermark = ${from}
+      AND EXISTS (SELECT 1 FROM wide_cache_identity WHERE namespace = ${namespace})`
     if (affectedRows !== 1) throw new WatermarkMoved()
   }
 
   /** Records that all rows of a grid that were recorded before a moment are in SQL. */
   async completeTo(database: Queryable, grid: Grid, moment: number): Promise<void> {
-    await database.query('UPDATE wide_cache_grids SET complete_to = ? WHERE id = ?', [
-      moment,
-      grid.id,
-    ])
+    await execute(database)`UPDATE wide_cache_grids SET complete_to = ${moment}
+      WHERE id = ${grid.id}`
   }
 
   /** Tells whether no process held the lease when {@link refresh} was last called. */
@@ -353,51 +347,33 @@ export class GridRecord {
     run?: Run,
   ): Promise<boolean> {
     if (await this.#isLeased(database, now)) return false
-    const { affectedRows } = await database.query(
-      'UPDATE wide_cache_grids SET lease_owner = ?, lease_until = ?, period_seconds = ?, ' +
-        `drain_after_layers = ?, ${RUN} ` +
-        'WHERE name = ? AND private_to = ? ' +
-        'AND (lease_until < ? OR lease_until > ? OR lease_owner = ?)',
-      [
-        this.#owner,
-        now + LEASE_MS,
-        periodSeconds,
-        this.#drainAfterLayers,
-        ...valuesOf(run),
-        this.#name,
-        this.#privateTo,
-        now,
-        now + WRONG_LEASE_MS,
-        this.#owner,
-      ],
-    )
+    const { affectedRows } = await execute(database)`UPDATE wide_cache_grids
+      SET lease_owner = ${this.#owner}, lease_until = ${now + LEASE_MS},
+      period_seconds = ${periodSeconds}, drain_after_layers = ${this.#drainAfterLayers},
+      ${recorded(run)} WHERE name = ${this.#name} AND private_to = ${this.#privateTo}
+      AND (lease_until < ${now} OR lease_until > ${now + WRONG_LEASE_MS}
+      OR lease_owner = ${this.#owner})`
     return affectedRows > 0
   }
 
   /** Whether another process holds the lease, of any grid of the name: a new grid has none. */
   async #isLeased(database: Queryable, now: number): Promise<boolean> {
-    const { rows } = await database.query(
-      'SELECT 1 FROM wide_cache_grids WHERE name = ? AND private_to = ? ' +
-        'AND lease_owner <> ? AND lease_until >= ? AND lease_until <= ? LIMIT 1',
-      [this.#name, this.#privateTo, this.#owner, now, now + WRONG_LEASE_MS],
-    )
+    const { rows } = await execute(database)`SELECT 1 FROM wide_cache_grids
+      WHERE name = ${this.#name} AND private_to = ${this.#privateTo}
+      AND lease_owner <> ${this.#owner} AND lease_until >= ${now}
+      AND lease_until <= ${now + WRONG_LEASE_MS} LIMIT 1`
     return rows.length > 0
   }
 
   /** Gives the lease back, and records the run that it was for, unless that has failed. */
   async release(database: Queryable, run?: Run): Promise<void> {
-    await database.query(
-      `UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0, ${RUN} ` +
-        'WHERE name = ? AND private_to = ? AND lease_owner = ?',
-      [...valuesOf(run), this.#name, this.#privateTo, this.#owner],
-    )
+    await execute(database)`UPDATE wide_cache_grids SET lease_owner = NULL, lease_until = 0,
+      ${recorded(run)} WHERE name = ${this.#name} AND private_to = ${this.#privateTo}
+      AND lease_owner = ${this.#owner}`
   }
 
   /** Returns the grid of a row; the same object as long as its id is the same. */
-  #known(row: SqlRow): Grid {
-    const id = row['id']
-    if (!Buffer.isBuffer(id)) throw new TypeError('wide-cache: a grid id that is not binary')
-    const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
+  #known(id: Buffer, geometry: Geometry): Grid {
     const own =
       geometry.width === this.#geometry.width &&
       geometry.layerSeconds === this.#geometry.layerSeconds

@@ -1,4 +1,5 @@
 import { type Database, DatabaseError, type Transaction } from '../../database/database.js'
+import { select, selectOne } from '../../database/sql.js'
 import { table } from '../../database/table.js'
 import { type Clock, sleep } from '../../support/clock.js'
 import type { ClockWatch } from '../clock-watch.js'
@@ -6,7 +7,7 @@ import type { Codec } from '../../support/codec.js'
 import type { Frame } from '../frame.js'
 import type { GridRecord, Raise } from './grid-record.js'
 import { keepRefused } from './quarantine.js'
-import { gainedWhileCellLives } from './safe-clock.js'
+import { gainedWhileCellLives, readSafeAt } from './safe-clock.js'
 import { byMeasure } from './frame-batches.js'
 import { type Commit, commitRows, decodeRows, RowsError } from './rows.js'
 import {
@@ -230,22 +231,16 @@ export class Ledger<Row> {
    * Returns the sequence number up to which all frames of a writer are settled; -1: no frame is.
    */
   async prefixOf(name: string, writer: string): Promise<number> {
-    const {
-      rows: [row],
-    } = await this.#database.query(
-      'SELECT prefix FROM wide_cache_writers WHERE name = ? AND writer = ?',
-      [name, Buffer.from(writer, 'hex')],
-    )
-    return Number(row?.['prefix'] ?? -1)
+    const row = await selectOne(this.#database, { prefix: Number })`FROM wide_cache_writers
+      WHERE name = ${name} AND writer = ${Buffer.from(writer, 'hex')}`
+    return row?.prefix ?? -1
   }
 
   /** Returns the sequence numbers of a writer's frames that are in quarantine. */
   async quarantinedOf(name: string, writer: string): Promise<ReadonlySet<number>> {
-    const { rows } = await this.#database.query(
-      'SELECT sequence FROM wide_cache_quarantine WHERE name = ? AND writer = ? AND piece = 0',
-      [name, Buffer.from(writer, 'hex')],
-    )
-    return new Set(rows.map(({ sequence }) => Number(sequence)))
+    const found = await select(this.#database, { sequence: Number })`FROM wide_cache_quarantine
+      WHERE name = ${name} AND writer = ${Buffer.from(writer, 'hex')} AND piece = 0`
+    return new Set(found.map(({ sequence }) => sequence))
   }
 
   /**
@@ -268,10 +263,7 @@ export class Ledger<Row> {
   /** As {@link seenAtOf}, outside a transaction. */
   async #seenAt(name: string): Promise<number> {
     const now = await this.#watch.now(this.#database)
-    const {
-      rows: [row],
-    } = await this.#database.query('SELECT safe_at FROM wide_cache_names WHERE name = ?', [name])
-    return Math.max(now, Number(row?.['safe_at'] ?? 0))
+    return Math.max(now, (await readSafeAt(this.#database, name)) ?? 0)
   }
 }
 

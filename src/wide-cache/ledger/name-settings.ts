@@ -3,7 +3,7 @@
  * settings of recording processes that others must know.
  */
 import type { Queryable, SqlRow } from '../../database/database.js'
-import { placeholders } from '../../database/dialect.js'
+import { execute, raw, select } from '../../database/sql.js'
 import { table } from '../../database/table.js'
 import type { TimeZone } from '../../support/time-zone.js'
 import type { Geometry } from '../grid.js'
@@ -100,11 +100,12 @@ export class KindDiffersError extends Error {
 
 const COLUMNS = ['grid_name', 'kind', ...SETTINGS.map(([, column]) => column)]
 /** The zone is in the row of the object's first measure. */
-const SELECTED = [...COLUMNS.map((column) => `n.${column}`), 'o.time_zone', 'o.hour_lead'].join(
-  ', ',
+const SELECTED = raw(
+  [...COLUMNS.map((column) => `n.${column}`), 'o.time_zone', 'o.hour_lead'].join(', '),
 )
-const WITH_ZONE =
-  'FROM wide_cache_names AS n LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name'
+const WITH_ZONE = raw(
+  'FROM wide_cache_names AS n LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name',
+)
 const NAMES = table('wide_cache_names', ['name'], ...COLUMNS, 'safe_at')
 
 /**
@@ -140,11 +141,9 @@ export async function enterName(
     const one = given[setting]
     if (!one || !replaces(one, recorded[setting])) continue
     // Compared in SQL too, because another process may give one meanwhile.
-    const compared = one.counts === 'longest' ? '<' : '<>'
-    await database.query(
-      `UPDATE ${NAMES.name} SET ${column} = ? WHERE name = ? AND ${column} ${compared} ?`,
-      [one.value, name, one.value],
-    )
+    const differs = raw(`${column} ${one.counts === 'longest' ? '<' : '<>'}`)
+    await execute(database)`UPDATE wide_cache_names SET ${raw(column)} = ${one.value}
+      WHERE name = ${name} AND ${differs} ${one.value}`
   }
   return recorded
 }
@@ -170,10 +169,8 @@ export async function readNameSettings(
   queryable: Queryable,
   name: string,
 ): Promise<NameSettings | undefined> {
-  const {
-    rows: [row],
-  } = await queryable.query(`SELECT ${SELECTED} ${WITH_ZONE} WHERE n.name = ?`, [name])
-  return row && settingsIn(row)
+  const { rows } = await execute(queryable)`SELECT ${SELECTED} ${WITH_ZONE} WHERE n.name = ${name}`
+  return rows[0] && settingsIn(rows[0])
 }
 
 /** Returns those of some names that are recorded. */
@@ -181,11 +178,8 @@ export async function recordedNames(
   queryable: Queryable,
   names: readonly string[],
 ): Promise<string[]> {
-  const { rows } = await queryable.query(
-    `SELECT name FROM ${NAMES.name} WHERE name IN (${placeholders(names.length)})`,
-    names,
-  )
-  return rows.map(({ name }) => String(name))
+  const found = select(queryable, { name: String })
+  return (await found`FROM wide_cache_names WHERE name IN (${names})`).map(({ name }) => name)
 }
 
 /**
@@ -193,24 +187,16 @@ export async function recordedNames(
  * that was used last.
  */
 export async function sharedNames(queryable: Queryable): Promise<SharedName[]> {
-  const { rows } = await queryable.query(
-    `SELECT n.name, ${SELECTED}, width, layer_seconds ` +
-      `${WITH_ZONE} JOIN wide_cache_grids AS g ON g.name = n.name ` +
-      'WHERE g.private_to = ? ORDER BY n.name, g.used_at, g.id',
-    [SHARED],
-  )
-  const names = new Map(
-    rows.map((row) => [
-      String(row['name']),
-      {
-        name: String(row['name']),
-        ...settingsIn(row),
-        width: Number(row['width']),
-        layerSeconds: Number(row['layer_seconds']),
-      },
-    ]),
-  )
-  return [...names.values()]
+  const { rows } = await execute(queryable)`SELECT n.name, ${SELECTED}, width, layer_seconds
+    ${WITH_ZONE} JOIN wide_cache_grids AS g ON g.name = n.name
+    WHERE g.private_to = ${SHARED} ORDER BY n.name, g.used_at, g.id`
+  const names = rows.map((row): SharedName => ({
+    name: String(row['name']),
+    ...settingsIn(row),
+    width: Number(row['width']),
+    layerSeconds: Number(row['layer_seconds']),
+  }))
+  return [...new Map(names.map((one) => [one.name, one])).values()]
 }
 
 /** Returns the zone that a row has in `time_zone` and `hour_lead`; `undefined`: none. */
@@ -227,10 +213,8 @@ export async function enterTimeZone(
   gridName: string,
   { name, leadMinutes }: TimeZone,
 ): Promise<void> {
-  await database.query(
-    `UPDATE ${NAMES.name} SET time_zone = ?, hour_lead = ? WHERE name = ? AND time_zone = ''`,
-    [name, leadMinutes, gridName],
-  )
+  await execute(database)`UPDATE wide_cache_names SET time_zone = ${name},
+    hour_lead = ${leadMinutes} WHERE name = ${gridName} AND time_zone = ''`
 }
 
 function settingsIn(row: SqlRow): NameSettings {

@@ -2,8 +2,17 @@
  * Lists, commits and drops the frames in quarantine, for operators. A frame is committed or dropped
  * in the transaction that removes it, so each happens once, and the ledger's sums always add up.
  */
-import type { Database, Queryable, SqlRow, SqlValue, Transaction } from '../../database/database.js'
+import type { Database, Queryable, Transaction } from '../../database/database.js'
 import { forUpdate } from '../../database/dialect.js'
+import {
+  bytesOrNull,
+  execute,
+  numberOrNull,
+  raw,
+  select,
+  type Sql,
+  sql,
+} from '../../database/sql.js'
 import type { Codec } from '../../support/codec.js'
 import { readCell, stampOf } from '../frame.js'
 import { FORGOTTEN } from './ledger.js'
@@ -22,6 +31,16 @@ export interface QuarantinedFrame {
   readonly reason: string
   /** Milliseconds since the Unix epoch, by the database's clock. */
   readonly createdAt: number
+}
+
+const FRAME = {
+  id: Number,
+  name: String,
+  writer: bytesOrNull,
+  sequence: numberOrNull,
+  rowCount: Number,
+  reason: String,
+  createdAt: Number,
 }
 
 /** Codec and `commit` for the rows of a kind. */
@@ -44,13 +63,9 @@ export async function framesInQuarantine(
     limit,
   }: { name?: string | undefined; from?: number; to?: number; limit: number },
 ): Promise<QuarantinedFrame[]> {
-  const { rows } = await database.query(
-    'SELECT id, name, writer, sequence, row_count, reason, created_at ' +
-      'FROM wide_cache_quarantine WHERE (piece = 0 OR writer IS NULL) AND id BETWEEN ? AND ?' +
-      `${name === undefined ? '' : ' AND name = ?'} ORDER BY id LIMIT ?`,
-    [from, to, ...(name === undefined ? [] : [name]), limit],
-  )
-  return rows.map(frameIn)
+  const ofName = name === undefined ? raw('') : sql`AND name = ${name}`
+  return select(database, FRAME)`FROM wide_cache_quarantine WHERE (piece = 0 OR writer IS NULL)
+    AND id BETWEEN ${from} AND ${to} ${ofName} ORDER BY id LIMIT ${limit}`
 }
 
 /** Returns one of them. `undefined`: it is not, or no longer, there under that name. */
@@ -69,11 +84,8 @@ export async function bytesOf(
   frame: QuarantinedFrame,
   lock = '',
 ): Promise<Buffer> {
-  const [place, values] = keyOf(frame)
-  const { rows } = await queryable.query(
-    `SELECT bytes FROM wide_cache_quarantine WHERE ${place} ORDER BY piece${lock}`,
-    values,
-  )
+  const { rows } = await execute(queryable)`SELECT bytes FROM wide_cache_quarantine
+    WHERE ${keyOf(frame)} ORDER BY piece${raw(lock)}`
   return Buffer.concat(rows.map(({ bytes }) => (Buffer.isBuffer(bytes) ? bytes : Buffer.alloc(0))))
 }
 
@@ -146,14 +158,11 @@ function remove(
     const bytes = await bytesOf(tx, frame, forUpdate(tx.dialect))
     if (bytes.length === 0) return undefined
     await before(tx, bytes, writer)
-    const [place, values] = keyOf(frame)
-    await tx.query(`DELETE FROM wide_cache_quarantine WHERE ${place}`, values)
+    await execute(tx)`DELETE FROM wide_cache_quarantine WHERE ${keyOf(frame)}`
     if (!writer) return rowCount
-    await tx.query(
-      `UPDATE wide_cache_writers SET quarantined = quarantined - ?, ${outcome} = ${outcome} + ? ` +
-        'WHERE name = ? AND writer = ?',
-      [rowCount, rowCount, name, writer],
-    )
+    const sum = raw(outcome)
+    await execute(tx)`UPDATE wide_cache_writers SET quarantined = quarantined - ${rowCount},
+      ${sum} = ${sum} + ${rowCount} WHERE name = ${name} AND writer = ${writer}`
     return rowCount
   })
 }
@@ -170,32 +179,16 @@ async function lockWriter(
 ): Promise<Buffer | undefined> {
   if (writer === null) return undefined
   for (const id of [writer, FORGOTTEN]) {
-    const { rows } = await tx.query(
-      'SELECT writer FROM wide_cache_writers ' +
-        `WHERE name = ? AND writer = ?${forUpdate(tx.dialect)}`,
-      [name, id],
-    )
+    const { rows } = await execute(tx)`SELECT writer FROM wide_cache_writers WHERE name = ${name}
+      AND writer = ${id}${raw(forUpdate(tx.dialect))}`
     if (rows.length > 0) return id
   }
   return undefined
 }
 
-/** Returns the condition that finds all rows of SQL that a frame is in, and its values. */
-function keyOf({ id, name, writer, sequence }: QuarantinedFrame): [string, SqlValue[]] {
+/** Returns the condition that finds all rows of SQL that a frame is in. */
+function keyOf({ id, name, writer, sequence }: QuarantinedFrame): Sql {
   return writer === null || sequence === null
-    ? ['id = ?', [id]]
-    : ['name = ? AND writer = ? AND sequence = ?', [name, writer, sequence]]
-}
-
-function frameIn(row: SqlRow): QuarantinedFrame {
-  const { writer, sequence } = row
-  return {
-    id: Number(row['id']),
-    name: String(row['name']),
-    writer: Buffer.isBuffer(writer) ? writer : null,
-    sequence: sequence === null ? null : Number(sequence),
-    rowCount: Number(row['row_count']),
-    reason: String(row['reason']),
-    createdAt: Number(row['created_at']),
-  }
+    ? sql`id = ${id}`
+    : sql`name = ${name} AND writer = ${writer} AND sequence = ${sequence}`
 }

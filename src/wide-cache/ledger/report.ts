@@ -1,6 +1,6 @@
-import { type Database, DatabaseError, type SqlRow } from '../../database/database.js'
+import { type Database, DatabaseError } from '../../database/database.js'
 import type { Totals } from './ledger.js'
-import { type LedgerSums, outstandingIn, sumsIn, WRITER_SUMS } from './sums.js'
+import { type LedgerSums, outstandingIn, readWriterSums } from './sums.js'
 
 /**
  * Sums of the rows of all writers there ever were. `issued` is the sum of `committed`,
@@ -48,13 +48,13 @@ export async function ledgerReport(
   name: string,
   own: () => Totals | undefined,
 ): Promise<LedgerReport> {
-  const rows = await writerRows(database, name)
+  const all = await writersOf(database, name)
   const local = own()
-  const isOwn = ({ writer }: SqlRow): boolean =>
-    local !== undefined && Buffer.isBuffer(writer) && writer.equals(local.writer)
-  const writers = rows.filter((row) => !isOwn(row)).map(sumsIn)
+  const isOwn = ({ writer }: { readonly writer: Buffer }): boolean =>
+    local !== undefined && writer.equals(local.writer)
+  const writers: LedgerSums[] = all.filter((one) => !isOwn(one))
   if (local) {
-    const known = rows.filter(isOwn).map(sumsIn)[0] ?? NEW_WRITER
+    const known = all.find(isOwn) ?? NEW_WRITER
     const taken = Math.max(local.issued, known.issued - known.dropped)
     const { dropped } = local
     writers.push({ ...known, issued: taken + dropped, dropped, owed: 0 })
@@ -73,11 +73,10 @@ const NEW_WRITER: LedgerSums = {
   writersSeen: 1,
 }
 
-async function writerRows(database: Database, name: string): Promise<readonly SqlRow[]> {
+async function writersOf(database: Database, name: string): ReturnType<typeof readWriterSums> {
   const now = await database.now()
   try {
-    const { rows } = await database.query(WRITER_SUMS, [now, name])
-    return rows
+    return await readWriterSums(database, name, now)
   } catch (error) {
     if (!(error instanceof DatabaseError && error.category === 'usage')) throw error
     if (error.code === 'DATABASE_CLOSED') throw error

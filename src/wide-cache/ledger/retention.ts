@@ -1,5 +1,6 @@
 import type { Database, SqlValue, Transaction } from '../../database/database.js'
 import { forUpdate } from '../../database/dialect.js'
+import { execute, raw, selectOne } from '../../database/sql.js'
 import { table } from '../../database/table.js'
 import { FORGOTTEN } from './ledger.js'
 
@@ -31,26 +32,17 @@ export async function removeOldEntries(
   now: number,
 ): Promise<boolean> {
   const before = now - KEPT_MS
-  const { rows } = await database.query(
-    'SELECT writer FROM wide_cache_writers ' +
-      `WHERE name = ? AND last_seen < ? AND writer <> ? LIMIT ${FORGET_AT_ONCE}`,
-    [name, before, FORGOTTEN],
-  )
+  const { rows } = await execute(database)`SELECT writer FROM wide_cache_writers
+    WHERE name = ${name} AND last_seen < ${before} AND writer <> ${FORGOTTEN}
+    LIMIT ${FORGET_AT_ONCE}`
   for (const { writer } of rows) {
     await database.transaction((tx) => forgetWriter(tx, name, writer ?? null, before))
   }
-  await database.query('DELETE FROM wide_cache_quarantine WHERE name = ? AND created_at < ?', [
-    name,
-    before,
-  ])
-  await database.query('DELETE FROM wide_cache_grids WHERE name = ? AND used_at < ?', [
-    name,
-    before,
-  ])
-  await database.query('DELETE FROM wide_cache_joining WHERE name = ? AND seen_at < ?', [
-    name,
-    before,
-  ])
+  await execute(database)`DELETE FROM wide_cache_quarantine WHERE name = ${name}
+    AND created_at < ${before}`
+  await execute(database)`DELETE FROM wide_cache_grids WHERE name = ${name} AND used_at < ${before}`
+  await execute(database)`DELETE FROM wide_cache_joining WHERE name = ${name}
+    AND seen_at < ${before}`
   return rows.length === FORGET_AT_ONCE
 }
 
@@ -64,21 +56,21 @@ async function forgetWriter(
   writer: SqlValue,
   before: number,
 ): Promise<void> {
-  const {
-    rows: [row],
-  } = await tx.query(
-    'SELECT issued, committed, duplicate, quarantined, dropped FROM wide_cache_writers ' +
-      `WHERE name = ? AND writer = ? AND last_seen < ?${forUpdate(tx.dialect)}`,
-    [name, writer, before],
-  )
+  const columns = {
+    issued: Number,
+    committed: Number,
+    duplicate: Number,
+    quarantined: Number,
+    dropped: Number,
+  }
+  const sums = await selectOne(tx, columns)`FROM wide_cache_writers WHERE name = ${name}
+    AND writer = ${writer} AND last_seen < ${before}${raw(forUpdate(tx.dialect))}`
   // It has come back meanwhile.
-  if (!row) return
-  const [issued, committed] = [Number(row['issued']), Number(row['committed'])]
-  const [duplicate, quarantined] = [Number(row['duplicate']), Number(row['quarantined'])]
+  if (!sums) return
+  const { issued, committed, duplicate, quarantined, dropped } = sums
   const lost = issued - committed - quarantined
-  await tx.query('DELETE FROM wide_cache_ranges WHERE name = ? AND writer = ?', [name, writer])
-  await tx.query('DELETE FROM wide_cache_writers WHERE name = ? AND writer = ?', [name, writer])
-  const dropped = Number(row['dropped'])
+  await execute(tx)`DELETE FROM wide_cache_ranges WHERE name = ${name} AND writer = ${writer}`
+  await execute(tx)`DELETE FROM wide_cache_writers WHERE name = ${name} AND writer = ${writer}`
   await SUMS.upsert(tx, [
     [name, FORGOTTEN, issued, committed, duplicate, quarantined, dropped, lost],
   ])

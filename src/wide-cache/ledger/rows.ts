@@ -1,5 +1,6 @@
 /** The rows of frames: decoded by their codec, and committed by `commit` of their kind. */
 import { DatabaseError, type Transaction } from '../../database/database.js'
+import { execute } from '../../database/sql.js'
 import type { Codec } from '../../support/codec.js'
 import type { CommitContext } from '../contexts.js'
 import { type Frame, rowsOf } from '../frame.js'
@@ -34,7 +35,7 @@ export async function commitRows<Row>(
     if (error instanceof DatabaseError) throw error
     // Where a statement has failed, its error says whether the rows are to blame, whatever
     // commit() made of it.
-    await tx.query('SELECT 1')
+    await execute(tx)`SELECT 1`
     throw new RowsError('commit() threw', { cause: error })
   }
 }

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/database.js'
+import { execute, selectOne } from '../../database/sql.js'
 import { type Clock, DAY_MS, HOUR_MS } from '../../support/clock.js'
 import type { BurstLogger } from '../../support/logger.js'
 
@@ -60,22 +61,18 @@ export class SafeClock {
     const seen = this.#seen
     if (seen) {
       const at = reached(seen.at, now, Math.min(began - seen.since, this.#longestMs))
-      const { affectedRows } = await database.query(
-        'UPDATE wide_cache_names SET safe_at = ? WHERE name = ? AND safe_at = ?',
-        [at, settings.name, seen.at],
-      )
+      const { affectedRows } = await execute(database)`UPDATE wide_cache_names SET safe_at = ${at}
+        WHERE name = ${settings.name} AND safe_at = ${seen.at}`
       if (affectedRows === 1) {
         this.#seen = { at, since: began }
         return Math.min(at, now)
       }
     }
     // Another collector has changed it, or this one has not seen it yet.
-    const {
-      rows: [row],
-    } = await database.query('SELECT safe_at FROM wide_cache_names WHERE name = ?', [settings.name])
-    const at = Number(row?.['safe_at'] ?? 0)
+    const found = await readSafeAt(database, settings.name)
+    const at = found ?? 0
     this.#seen = { at, since: clock.elapsed() }
-    if (row && now - at > TOLD_MS) this.#sayLate(now - at)
+    if (found !== undefined && now - at > TOLD_MS) this.#sayLate(now - at)
     return Math.min(at, now)
   }
 
@@ -89,6 +86,12 @@ export class SafeClock {
         `by as much, and catch up within ${hours(ms / (SAFE_PACE - 1))} h`,
     )
   }
+}
+
+/** Reads the safe clock of a name; `undefined`: it has no row. */
+export async function readSafeAt(on: Queryable, name: string): Promise<number | undefined> {
+  return (await selectOne(on, { safeAt: Number })`FROM wide_cache_names WHERE name = ${name}`)
+    ?.safeAt
 }
 
 /**

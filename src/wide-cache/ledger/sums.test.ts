@@ -6,7 +6,7 @@ import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
 import { table } from '../../database/table.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
-import { LEDGER_SUMS, outstandingIn, sumsIn } from './sums.js'
+import { outstandingIn, readLedgerSums } from './sums.js'
 import { enterName } from './name-settings.js'
 
 const NOW = 1_800_000_000_000
@@ -40,8 +40,7 @@ for (const [where, open] of databases) {
       await WRITERS.insert(database, [[name, Buffer.alloc(16, id + 1), 3, 1, NOW - 60_000]])
     }
     const sums = async (name: string, now = NOW) => {
-      const { rows } = await database.query(LEDGER_SUMS, [now, name])
-      const found = sumsIn(rows[0]!)
+      const found = await readLedgerSums(database, name, now)
       return [found.owed, outstandingIn(found), found.writersSeen]
     }
     await enter(database, 'one', 59)

@@ -2,21 +2,23 @@
  * Sums of the ledger as parts of other statements, so that all figures of a statement are of one
  * moment.
  */
-import type { SqlRow } from '../../database/database.js'
+import type { Queryable } from '../../database/database.js'
+import { bytes, listOf, raw, select, selectOne, type Sql, sql } from '../../database/sql.js'
 
 /** Rows that a writer has taken, and that are neither settled nor lost. */
 const MISSING = 'issued - committed - quarantined - lost'
 
 /**
- * Rows of writers seen since a moment that are known not to be in their tables: those on their way,
- * and those quarantined, dropped or lost, if these have changed since then. Values: the moment, in
- * milliseconds since the Unix epoch; the name; the moment.
+ * Rows of writers seen since a moment, in milliseconds since the Unix epoch, that are known not to
+ * be in their tables: those on their way, and those quarantined, dropped or lost, if these have
+ * changed since then.
  */
-export const MISSING_SINCE =
-  `SELECT COALESCE(SUM(${MISSING} + CASE ` +
-  'WHEN gone_at >= ? OR gone <> quarantined + dropped + lost ' +
-  'THEN quarantined + dropped + lost ELSE 0 END), 0) FROM wide_cache_writers ' +
-  'WHERE name = ? AND last_seen >= ?'
+export function missingSince(moment: number, name: string): Sql {
+  return sql`SELECT COALESCE(SUM(${raw(MISSING)} + CASE
+    WHEN gone_at >= ${moment} OR gone <> quarantined + dropped + lost
+    THEN quarantined + dropped + lost ELSE 0 END), 0) FROM wide_cache_writers
+    WHERE name = ${name} AND last_seen >= ${moment}`
+}
 
 /**
  * Tells whether a writer has vanished: SQL has not heard of it for the longest `vanishedSeconds` of
@@ -28,24 +30,44 @@ const VANISHED =
   'ABS(CASE WHEN safe_at > clock_at THEN safe_at ELSE clock_at END - last_seen) ' +
   '> 1000 * vanished_seconds'
 
-/**
- * Sums of writers: `issued`, `committed`, `duplicate`, `quarantined`, `dropped`, `lost` for good,
- * `owed` by writers that have vanished, and `writers_seen`, the number of the others.
- */
-const SUMS =
-  'COALESCE(SUM(issued + dropped), 0) AS issued, COALESCE(SUM(committed), 0) AS committed, ' +
-  'COALESCE(SUM(duplicate), 0) AS duplicate, COALESCE(SUM(quarantined), 0) AS quarantined, ' +
-  'COALESCE(SUM(dropped), 0) AS dropped, COALESCE(SUM(lost), 0) AS lost, ' +
-  `COALESCE(SUM(CASE WHEN ${VANISHED} THEN ${MISSING} ELSE 0 END), 0) AS owed, ` +
-  `COALESCE(SUM(CASE WHEN ${VANISHED} THEN 0 ELSE 1 END), 0) AS writers_seen ` +
-  'FROM (SELECT ? AS clock_at) AS c CROSS JOIN wide_cache_writers AS w ' +
-  'LEFT JOIN wide_cache_names AS n ON n.name = w.name WHERE w.name = ?'
+const SUMS = {
+  issued: [Number, 'COALESCE(SUM(issued + dropped), 0)'],
+  committed: [Number, 'COALESCE(SUM(committed), 0)'],
+  duplicate: [Number, 'COALESCE(SUM(duplicate), 0)'],
+  quarantined: [Number, 'COALESCE(SUM(quarantined), 0)'],
+  dropped: [Number, 'COALESCE(SUM(dropped), 0)'],
+  lost: [Number, 'COALESCE(SUM(lost), 0)'],
+  owed: [Number, `COALESCE(SUM(CASE WHEN ${VANISHED} THEN ${MISSING} ELSE 0 END), 0)`],
+  writersSeen: [Number, `COALESCE(SUM(CASE WHEN ${VANISHED} THEN 0 ELSE 1 END), 0)`],
+} as const
 
-/** {@link SUMS} of all writers of a name. Values: the database's clock; the name. */
-export const LEDGER_SUMS = `SELECT ${SUMS}`
+function ofName(name: string, now: number): Sql {
+  return sql`FROM (SELECT ${now} AS clock_at) AS c CROSS JOIN wide_cache_writers AS w
+    LEFT JOIN wide_cache_names AS n ON n.name = w.name WHERE w.name = ${name}`
+}
 
-/** {@link SUMS} of each writer of a name. Values: the database's clock; the name. */
-export const WRITER_SUMS = `SELECT writer, ${SUMS} GROUP BY writer`
+/** Selects the sums of all writers of a name. @param now the database's clock */
+export function ledgerSums(name: string, now: number): Sql {
+  return sql`SELECT ${listOf(SUMS)} ${ofName(name, now)}`
+}
+
+/** Reads them. */
+export async function readLedgerSums(
+  on: Queryable,
+  name: string,
+  now: number,
+): Promise<LedgerSums> {
+  return (await selectOne(on, SUMS)`${ofName(name, now)}`)!
+}
+
+/** Reads the sums of each writer of a name. @param now the database's clock */
+export function readWriterSums(
+  on: Queryable,
+  name: string,
+  now: number,
+): Promise<(LedgerSums & { readonly writer: Buffer })[]> {
+  return select(on, { writer: bytes, ...SUMS })`${ofName(name, now)} GROUP BY writer`
+}
 
 /** Rows of one writer, or of all of a name. */
 export interface LedgerSums {
@@ -67,25 +89,14 @@ export interface LedgerSums {
   readonly writersSeen: number
 }
 
-export function sumsIn(row: SqlRow): LedgerSums {
-  return {
-    issued: Number(row['issued']),
-    committed: Number(row['committed']),
-    duplicate: Number(row['duplicate']),
-    quarantined: Number(row['quarantined']),
-    dropped: Number(row['dropped']),
-    lost: Number(row['lost']),
-    owed: Number(row['owed']),
-    writersSeen: Number(row['writers_seen']),
-  }
-}
-
 /** Rows on their way. */
 export function outstandingIn(sums: Omit<LedgerSums, 'duplicate' | 'writersSeen'>): number {
   const { issued, committed, quarantined, dropped, lost, owed } = sums
   return issued - committed - quarantined - dropped - lost - owed
 }
 
-/** Rows of a name that are in their tables. Value: the name. */
-export const COMMITTED_SUM =
-  'SELECT COALESCE(SUM(committed), 0) AS committed FROM wide_cache_writers WHERE name = ?'
+/** Selects the rows of a name that are in their tables. */
+export function committedSum(name: string): Sql {
+  return sql`SELECT COALESCE(SUM(committed), 0) AS committed FROM wide_cache_writers
+    WHERE name = ${name}`
+}

@@ -1,4 +1,5 @@
 import type { Queryable } from '../../database/database.js'
+import { execute, sql } from '../../database/sql.js'
 
 /**
  * Longest time from one direct commit to the next in which none has failed. A writer makes up for a
@@ -14,14 +15,10 @@ const LONGEST_GAP_MS = 8_000
  */
 export async function proveWritable(tx: Queryable, name: string, now: number): Promise<void> {
   // MySQL sees in an assignment what those before it have set.
-  const isNext = 'written_at BETWEEN ? AND ?'
-  const gap = [now - LONGEST_GAP_MS, now + LONGEST_GAP_MS]
-  await tx.query(
-    'UPDATE wide_cache_names SET ' +
-      `direct_to = CASE WHEN ${isNext} AND writable_since <= ? - 1000 * direct_seconds ` +
-      'THEN ? - 1000 * direct_seconds ELSE direct_to END, ' +
-      `writable_since = CASE WHEN ${isNext} THEN writable_since ELSE ? END, ` +
-      'written_at = ? WHERE grid_name = ?',
-    [...gap, now, now, ...gap, now, now, name],
-  )
+  const isNext = sql`written_at BETWEEN ${now - LONGEST_GAP_MS} AND ${now + LONGEST_GAP_MS}`
+  await execute(tx)`UPDATE wide_cache_names
+    SET direct_to = CASE WHEN ${isNext} AND writable_since <= ${now} - 1000 * direct_seconds
+    THEN ${now} - 1000 * direct_seconds ELSE direct_to END,
+    writable_since = CASE WHEN ${isNext} THEN writable_since ELSE ${now} END,
+    written_at = ${now} WHERE grid_name = ${name}`
 }

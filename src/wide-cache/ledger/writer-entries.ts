@@ -4,7 +4,7 @@
  */
 import { listsOf } from '../../database/bulk.js'
 import type { SqlRow, Transaction } from '../../database/database.js'
-import { placeholders } from '../../database/dialect.js'
+import { execute } from '../../database/sql.js'
 import { type RowOf, table } from '../../database/table.js'
 import type { Frame } from '../frame.js'
 import { WriterEntry } from './writer-entry.js'
@@ -99,17 +99,13 @@ async function readEntries(
 ): Promise<WriterEntries> {
   const entries = new Map<string, WriterEntry>()
   for (const list of listsOf(writers, tx)) {
-    const { rows } = await tx.query(
-      'SELECT w.writer, prefix, committed, quarantined, dropped, lost, floor, floor_issued, ' +
-        'aging_floor, aging_issued, aging_since, gone, gone_at, (SELECT safe_at ' +
-        'FROM wide_cache_names AS n WHERE n.name = w.name) AS safe_at, ' +
-        'first_sequence, last_sequence, r.issued AS range_issued, row_count ' +
-        'FROM wide_cache_writers AS w ' +
-        'LEFT JOIN wide_cache_ranges AS r ON r.name = w.name AND r.writer = w.writer ' +
-        `WHERE w.name = ? AND w.writer IN (${placeholders(list.length)}) ` +
-        'ORDER BY w.writer, first_sequence',
-      [name, ...list.map((writer) => Buffer.from(writer, 'hex'))],
-    )
+    const { rows } = await execute(tx)`SELECT w.writer, prefix, committed, quarantined, dropped,
+      lost, floor, floor_issued, aging_floor, aging_issued, aging_since, gone, gone_at,
+      (SELECT safe_at FROM wide_cache_names AS n WHERE n.name = w.name) AS safe_at, first_sequence,
+      last_sequence, r.issued AS range_issued, row_count FROM wide_cache_writers AS w
+      LEFT JOIN wide_cache_ranges AS r ON r.name = w.name AND r.writer = w.writer
+      WHERE w.name = ${name} AND w.writer IN (${list.map((writer) => Buffer.from(writer, 'hex'))})
+      ORDER BY w.writer, first_sequence`
     for (const row of rows) {
       const writer = hex(row)
       const entry = entries.get(writer) ?? new WriterEntry(writer, row)
@@ -188,10 +184,7 @@ async function removeRanges(
   firsts: readonly number[],
 ): Promise<void> {
   for (const some of listsOf(firsts, tx)) {
-    await tx.query(
-      'DELETE FROM wide_cache_ranges ' +
-        `WHERE name = ? AND writer = ? AND first_sequence IN (${placeholders(some.length)})`,
-      [name, writer, ...some],
-    )
+    await execute(tx)`DELETE FROM wide_cache_ranges WHERE name = ${name} AND writer = ${writer}
+      AND first_sequence IN (${some})`
   }
 }

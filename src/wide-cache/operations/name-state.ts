@@ -3,11 +3,12 @@
  * drained, the last collecting run, and the contents of the quarantine. Uses four small statements,
  * which take no lock and change nothing.
  */
-import type { Queryable, SqlRow } from '../../database/database.js'
+import type { Queryable } from '../../database/database.js'
+import { execute, numberOrNull, select, type Selected, selectOne } from '../../database/sql.js'
 import type { MetricTable } from '../../metrics/metric.js'
 import { Layers } from '../layers.js'
 import { isHeld, ownerText, type Run, SHARED } from '../ledger/grid-record.js'
-import { LEDGER_SUMS, type LedgerSums, outstandingIn, sumsIn } from '../ledger/sums.js'
+import { type LedgerSums, outstandingIn, readLedgerSums } from '../ledger/sums.js'
 import { type NameSettings, readNameSettings } from '../ledger/name-settings.js'
 
 /**
@@ -105,7 +106,7 @@ const MAX_GRIDS = 100
 
 /** Returns all names that processes have used in this database, sorted. */
 export async function recordedNames(queryable: Queryable): Promise<string[]> {
-  const { rows } = await queryable.query('SELECT name FROM wide_cache_names ORDER BY name')
+  const { rows } = await execute(queryable)`SELECT name FROM wide_cache_names ORDER BY name`
   return rows.map((row) => String(row['name']))
 }
 
@@ -122,23 +123,15 @@ export async function readNameState(
 ): Promise<NameState | undefined> {
   const settings = await readNameSettings(queryable, name)
   if (!settings) return undefined
+  const sums = await readLedgerSums(queryable, name, now)
   return {
     name,
     readAt: now,
     settings,
-    ledger: await readTotals(queryable, name, now),
+    ledger: { ...sums, outstanding: outstandingIn(sums) },
     grids: await readGrids(queryable, settings.gridName, now),
     quarantine: await readQuarantine(queryable, name),
   }
-}
-
-/** Adds up the ledger. */
-async function readTotals(queryable: Queryable, name: string, now: number): Promise<LedgerTotals> {
-  const {
-    rows: [row],
-  } = await queryable.query(LEDGER_SUMS, [now, name])
-  const sums = sumsIn(row!)
-  return { ...sums, outstanding: outstandingIn(sums) }
 }
 
 async function readGrids(
@@ -146,65 +139,53 @@ async function readGrids(
   gridName: string,
   now: number,
 ): Promise<readonly GridFigures[]> {
-  const { rows } = await queryable.query(
-    'SELECT width, layer_seconds, private_to, watermark, complete_to, moved_at, used_at, ' +
-      'lease_until, period_seconds, run_at, run_rows, run_ms FROM wide_cache_grids ' +
-      `WHERE name = ? ORDER BY CASE WHEN private_to = ? THEN 0 ELSE 1 END, used_at DESC, id ` +
-      `LIMIT ${MAX_GRIDS}`,
-    [gridName, SHARED],
-  )
-  return rows.map((row) => gridFigures(row, now))
+  const grids = await select(queryable, GRID)`FROM wide_cache_grids WHERE name = ${gridName}
+    ORDER BY CASE WHEN private_to = ${SHARED} THEN 0 ELSE 1 END, used_at DESC, id
+    LIMIT ${MAX_GRIDS}`
+  return grids.map((grid) => gridFigures(grid, now))
 }
 
 /** Returns the figures of a row of `wide_cache_grids` at `now`. */
-function gridFigures(row: SqlRow, now: number): GridFigures {
-  const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
-  const layers = new Layers(geometry.layerSeconds)
-  const watermark = Number(row['watermark'])
-  const movedAt = Number(row['moved_at'])
-  const run = runOf(row)
+function gridFigures(grid: Selected<typeof GRID>, now: number): GridFigures {
+  const { completeTo, leaseUntil, runAt: at, runRows: rows, runMs: ms, ...figures } = grid
+  const { watermark, movedAt } = figures
+  const layers = new Layers(figures.layerSeconds)
+  const run = at === null ? null : { at, rows, ms }
   // A new grid has its watermark before its time, and nothing older than itself.
   const drained = run ? watermark : Math.max(watermark, layers.at(movedAt) - 1)
   return {
-    ...geometry,
-    privateTo: ownerText(row['private_to']),
-    watermark,
+    ...figures,
     drainedTo: layers.endOf(watermark),
     // A database clock that was ahead leaves a watermark in the future.
-    lagMs: Math.max(0, now - Math.max(layers.endOf(drained), Number(row['complete_to']))),
+    lagMs: Math.max(0, now - Math.max(layers.endOf(drained), completeTo)),
     layersWaiting: Math.max(0, layers.at(now) - 1 - drained),
-    movedAt,
-    usedAt: Number(row['used_at']),
-    periodSeconds: numberOrNull(row['period_seconds']),
-    isLeased: isHeld(Number(row['lease_until']), now),
+    isLeased: isHeld(leaseUntil, now),
     run,
   }
 }
 
-function runOf(row: SqlRow): Run | null {
-  const at = numberOrNull(row['run_at'])
-  if (at === null) return null
-  return { at, rows: Number(row['run_rows']), ms: Number(row['run_ms']) }
+const GRID = {
+  width: Number,
+  layerSeconds: Number,
+  privateTo: ownerText,
+  watermark: Number,
+  completeTo: Number,
+  movedAt: Number,
+  usedAt: Number,
+  leaseUntil: Number,
+  periodSeconds: numberOrNull,
+  runAt: numberOrNull,
+  runRows: Number,
+  runMs: Number,
 }
 
 async function readQuarantine(queryable: Queryable, name: string): Promise<QuarantineFigures> {
-  const {
-    rows: [row = {}],
-  } = await queryable.query(
-    'SELECT SUM(CASE WHEN piece = 0 AND writer IS NOT NULL THEN 1 ELSE 0 END) AS frames, ' +
-      'SUM(row_count) AS row_sum, ' +
-      'SUM(CASE WHEN writer IS NULL THEN 1 ELSE 0 END) AS foreign_pieces, ' +
-      'MIN(created_at) AS oldest_at FROM wide_cache_quarantine WHERE name = ?',
-    [name],
-  )
-  return {
-    frames: Number(row['frames'] ?? 0),
-    rows: Number(row['row_sum'] ?? 0),
-    foreign: Number(row['foreign_pieces'] ?? 0),
-    oldestAt: numberOrNull(row['oldest_at']),
-  }
-}
-
-function numberOrNull(value: SqlRow[string] | undefined): number | null {
-  return value === null || value === undefined ? null : Number(value)
+  const found = await selectOne(queryable, {
+    frames: [Number, 'SUM(CASE WHEN piece = 0 AND writer IS NOT NULL THEN 1 ELSE 0 END)'],
+    rowSum: [Number, 'SUM(row_count)'],
+    foreignPieces: [Number, 'SUM(CASE WHEN writer IS NULL THEN 1 ELSE 0 END)'],
+    oldestAt: [numberOrNull, 'MIN(created_at)'],
+  })`FROM wide_cache_quarantine WHERE name = ${name}`
+  const { frames, rowSum: rows, foreignPieces: foreign, oldestAt } = found!
+  return { frames, rows, foreign, oldestAt }
 }

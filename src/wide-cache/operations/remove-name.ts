@@ -1,5 +1,6 @@
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
+import { bytes, execute, raw, select } from '../../database/sql.js'
 import { Grid } from '../grid.js'
 
 /**
@@ -16,19 +17,12 @@ const SECONDS_AHEAD = 30
  */
 export async function removeName(database: Database, cache: Cache, name: string): Promise<void> {
   const now = await database.now()
-  const { rows } = await database.query(
-    'SELECT id, width, layer_seconds FROM wide_cache_grids WHERE name = ?',
-    [name],
-  )
-  for (const row of rows) {
-    const id = row['id']
-    if (!Buffer.isBuffer(id)) throw new TypeError('wide-cache: a grid id that is not binary')
-    const geometry = { width: Number(row['width']), layerSeconds: Number(row['layer_seconds']) }
-    await removeCells(cache, new Grid(id, geometry), now)
-  }
+  const columns = { id: bytes, width: Number, layerSeconds: Number }
+  const grids = await select(database, columns)`FROM wide_cache_grids WHERE name = ${name}`
+  for (const { id, ...geometry } of grids) await removeCells(cache, new Grid(id, geometry), now)
   // The name itself last: while it is there, the rest is found again.
   for (const table of ['quarantine', 'ranges', 'writers', 'grids', 'names']) {
-    await database.query(`DELETE FROM wide_cache_${table} WHERE name = ?`, [name])
+    await execute(database)`DELETE FROM wide_cache_${raw(table)} WHERE name = ${name}`
   }
 }
 
