@@ -23,7 +23,7 @@ export interface Generation {
   readonly base: number
   /** No number above it is handed out. */
   readonly reserved: number
-  /** Nobody believes in an earlier generation any more: numbers may be handed out. */
+  /** no process acts on an earlier generation any more: numbers may be handed out. */
   readonly established: boolean
 }
 
@@ -71,7 +71,7 @@ export class GenerationRecord {
 
   /**
    * Opens the generation after `old`, unless somebody else has; returns the newest one. It is
-   * established from the start only if nobody can believe in an earlier one: a take without a cache
+   * established from the start only if no process can act on an earlier one: a take without a cache
    * is checked at the row.
    */
   open(old: number, token: Buffer | null): Promise<Generation> {
@@ -103,7 +103,7 @@ export class GenerationRecord {
   }
 
   /**
-   * Says that nobody believes in an earlier generation any more; may be repeated. `false`: the
+   * Says that no process acts on an earlier generation any more; may be repeated. `false`: the
    * generation is over.
    */
   establish(generation: number): Promise<boolean> {

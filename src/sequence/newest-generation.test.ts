@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sleep } from '../support/clock.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
-import { BELIEF_MS } from './belief.js'
+import { CURRENT_MS } from './current-generation.js'
 import type { Generation, GenerationRecord } from './generation-record.js'
 import { NewestGeneration } from './newest-generation.js'
 
@@ -31,38 +31,38 @@ async function answered<T>(clock: ManualClock, work: Promise<T>): Promise<T> {
 
 const FIRST = { generation: 1, token: null, base: 0, reserved: 0, established: true }
 
-test('a belief counts from the moment at which SQL was asked', async () => {
+test('a current generation counts from the moment at which SQL was asked', async () => {
   const answers = { newest: FIRST, isNewest: true }
   const { clock, generation } = slow(answers)
-  const belief = await answered(clock, generation.read())
-  assert.equal(belief.until, BELIEF_MS)
+  const current = await answered(clock, generation.read())
+  assert.equal(current.until, CURRENT_MS)
   const questions: (() => Promise<unknown>)[] = [
     () => generation.read(),
-    () => generation.establish(belief),
-    () => generation.reserve(belief, 10),
-    () => generation.open(belief, null),
+    () => generation.establish(current),
+    () => generation.reserve(current, 10),
+    () => generation.open(current, null),
   ]
   for (const ask of questions) {
     const askedAt = clock.elapsed()
     await answered(clock, ask())
-    assert.equal(generation.belief!.until, askedAt + BELIEF_MS)
+    assert.equal(generation.current!.until, askedAt + CURRENT_MS)
   }
   const askedAt = clock.elapsed()
   answers.newest = { ...FIRST, generation: 2 }
-  await answered(clock, generation.open(belief, null))
-  assert.equal(generation.belief!.until, askedAt + BELIEF_MS)
+  await answered(clock, generation.open(current, null))
+  assert.equal(generation.current!.until, askedAt + CURRENT_MS)
 })
 
-test('a generation that is over is neither established nor believed in', async () => {
+test('a generation that is over is neither established nor acted on', async () => {
   const answers = { newest: { ...FIRST, established: false }, isNewest: false }
   const { clock, generation } = slow(answers)
-  const belief = await answered(clock, generation.read())
-  assert.equal(await answered(clock, generation.establish(belief)), false)
-  assert.equal(belief.established, false)
-  assert.equal(await answered(clock, generation.reserve(belief, 10)), false)
-  assert(clock.elapsed() < BELIEF_MS)
-  assert(belief.until < clock.elapsed())
-  assert.equal(belief.reserved, 0)
+  const current = await answered(clock, generation.read())
+  assert.equal(await answered(clock, generation.establish(current)), false)
+  assert.equal(current.established, false)
+  assert.equal(await answered(clock, generation.reserve(current, 10)), false)
+  assert(clock.elapsed() < CURRENT_MS)
+  assert(current.until < clock.elapsed())
+  assert.equal(current.reserved, 0)
 })
 
 test('each counter that was lost within ten seconds counts, up to three', async () => {

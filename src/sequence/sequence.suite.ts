@@ -287,7 +287,7 @@ export function sequenceSuite(name: string, { test, open, cached }: SequenceSuit
   )
 
   check(
-    'a process believes what SQL has said, and does not ask anew for every call',
+    'a process acts on what SQL has said, and does not ask anew for every call',
     async (bench) => {
       const database = new FaultyDatabase(bench.database)
       const sequence = bench.sequence({ database, block: 100_000 })

@@ -23,8 +23,8 @@ function changeGenerations(
 /** Bugs of the sort that a change could bring, and what the simulation says when it finds them. */
 export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
   {
-    name: 'a generation is believed in for ever',
-    plant({ Belief: { prototype } }) {
+    name: 'a generation is acted on for ever',
+    plant({ CurrentGeneration: { prototype } }) {
       const { renew } = prototype
       prototype.renew = function (_, reserved) {
         renew.call(this, Infinity, reserved)
@@ -34,7 +34,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
   },
   {
     // In the text: only the method itself knows the clock.
-    name: 'a belief begins with the answer, not with the question',
+    name: 'knowledge begins with the answer, not with the question',
     file: '../sequence/newest-generation.ts',
     find:
       '    const askedAt = this.#clock.elapsed()\n' +
@@ -50,14 +50,14 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
       const { open } = prototype
       prototype.open = async function (old, token) {
         await open.call(this, old, token)
-        await this.establish(this.belief!)
+        await this.establish(this.current!)
       }
     },
     told: SMALLER,
   },
   {
     name: 'a new generation is established too early',
-    plant({ Belief: { prototype } }) {
+    plant({ CurrentGeneration: { prototype } }) {
       const { renew } = prototype
       prototype.renew = function (...said) {
         const isNew = this.until === -Infinity
@@ -97,8 +97,8 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
     name: 'what lies above the reserve is handed out all the same',
     plant({ NewestGeneration: { prototype } }) {
       const { reserve } = prototype
-      prototype.reserve = async function (belief, to) {
-        await reserve.call(this, belief, to)
+      prototype.reserve = async function (current, to) {
+        await reserve.call(this, current, to)
         return true
       }
     },
@@ -128,8 +128,8 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
     name: 'twice as much is reserved ahead',
     plant({ NewestGeneration: { prototype } }) {
       const { reserve } = prototype
-      prototype.reserve = function (belief, to) {
-        return reserve.call(this, belief, to + (to - belief.reserved))
+      prototype.reserve = function (current, to) {
+        return reserve.call(this, current, to + (to - current.reserved))
       }
     },
     told: /are skipped by/,
@@ -147,7 +147,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
   },
   {
     name: 'SQL alone serves for ever',
-    plant({ WayBack: { prototype } }) {
+    plant({ CacheReturn: { prototype } }) {
       prototype.isDue = ({ generation }) => generation === 0
     },
     told: /the cache is not used again/,

@@ -23,22 +23,22 @@ import { SimulatedTransaction } from '../simulated-world/simulated-transaction.j
 /** The modules under test, of `src` or of a folder like it with a bug planted. */
 export type Loaded = typeof import('../../src/cache/cache.js') &
   typeof import('../../src/database/database.js') &
-  typeof import('../../src/sequence/belief.js') &
+  typeof import('../../src/sequence/current-generation.js') &
   typeof import('../../src/sequence/cache-counters.js') &
   typeof import('../../src/sequence/generation-record.js') &
   typeof import('../../src/sequence/newest-generation.js') &
   typeof import('../../src/sequence/sequence.js') &
-  typeof import('../../src/sequence/way-back.js')
+  typeof import('../../src/sequence/cache-return.js')
 
 const MODULES = [
   'cache/cache.js',
   'database/database.js',
-  'sequence/belief.js',
+  'sequence/current-generation.js',
   'sequence/cache-counters.js',
   'sequence/generation-record.js',
   'sequence/newest-generation.js',
   'sequence/sequence.js',
-  'sequence/way-back.js',
+  'sequence/cache-return.js',
 ]
 
 export async function load(source: string): Promise<Loaded> {
@@ -223,7 +223,7 @@ export async function simulate(loaded: Loaded, seed: number, verbose = false): P
     for (let i = 0; i < CALLERS; i++) {
       const again = (): void => {
         if (!process.alive) return
-        // Now and then a long silence, in which a belief ends.
+        // Now and then a long silence, in which the current generation is to be asked for again.
         const wait = random.chance(0.05)
           ? random.between(0, 3_000)
           : random.between(0, healed ? 2_000 : 300)

@@ -1,11 +1,11 @@
 import type { Generation } from './generation-record.js'
 
 /** Time for which a process acts on what SQL has said, in ms, counted from before it asked. */
-export const BELIEF_MS = 500
+export const CURRENT_MS = 500
 
 /**
  * Time for which a process must have known a generation, in ms, before it may say that no process
- * believes in an earlier one. The clocks of two machines may differ by a third in their pace.
+ * acts on an earlier one. The clocks of two machines may differ by a third in their pace.
  */
 export const ESTABLISH_MS = 700
 
@@ -13,7 +13,7 @@ export const ESTABLISH_MS = 700
  * One generation as this process knows it, and until when it may act on it. All times are this
  * process's own monotonic clock's, so no two clocks are ever compared.
  */
-export class Belief {
+export class CurrentGeneration {
   readonly generation: number
   readonly token: Buffer | null
   readonly base: number
@@ -37,7 +37,7 @@ export class Belief {
    * much reserved.
    */
   renew(askedAt: number, reserved = this.reserved): void {
-    this.until = Math.max(this.until, askedAt + BELIEF_MS)
+    this.until = Math.max(this.until, askedAt + CURRENT_MS)
     this.reserved = Math.max(this.reserved, reserved)
   }
 
