@@ -7,7 +7,7 @@ import assert from 'node:assert/strict'
 import type { PreparedDatabase } from '../connections/prepared-database.js'
 import { DatabaseError } from '../database/database.js'
 import { bytesLiteral } from '../database/dialect.js'
-import { identityOf } from '../database/identity.js'
+import { databaseId } from '../database/identity.js'
 import type { Environment } from '../support/environment.js'
 import { refusedOption, shown } from '../support/options.js'
 import { within } from '../support/within.js'
@@ -105,7 +105,7 @@ export class SiteTransactions {
 
   async #readIdentity(): Promise<string> {
     try {
-      const identity = await identityOf((sql) => this.#database.query(sql))
+      const identity = await databaseId((sql) => this.#database.query(sql))
       assert(identity !== undefined, 'a prepared database has an identity')
       return identity
     } catch (error) {

@@ -15,7 +15,7 @@ import type { OptionsOf } from './arguments.js'
 import { withTables } from './existing.js'
 import type { CommandLog } from './log.js'
 import { SetAside } from './set-aside.js'
-import { counted, isoOf } from './table.js'
+import { amount, isoOf } from './table.js'
 
 /** Bytes of a key or a value that are shown. */
 const MAX_BYTES_SHOWN = 2_000
@@ -51,11 +51,11 @@ class ParkedOnes extends SetAside<Parked, string, 'retry' | 'skip'> {
   }
   protected readonly texts = {
     nothing: 'nothing is parked',
-    listed: (count: number) => `only ${counted(count)} parked updates and entries are listed`,
+    listed: (count: number) => `only ${amount(count)} parked updates and entries are listed`,
     missing: (id: string) => `${id} is not parked`,
     whyMissing: () => 'it is not parked',
     stays: (id: string) => `${id} stays as it is`,
-    done: (done: number) => `${counted(done)} of what is parked`,
+    done: (done: number) => `${amount(done)} of what is parked`,
   }
 
   protected first(limit: number): Promise<Parked[][]> {

@@ -16,7 +16,7 @@ import { withTables } from './existing.js'
 import type { CommandLog } from './log.js'
 import { type FrameKind, kindOfFrame } from './row-kinds.js'
 import { SetAside } from './set-aside.js'
-import { counted, isoOf, table } from './table.js'
+import { amount, isoOf, textTable } from './table.js'
 
 /** Frames that are read at a time. */
 const FRAMES_A_READ = 1_000
@@ -54,12 +54,12 @@ class Frames extends SetAside<QuarantinedFrame, number, 'retry' | 'drop'> {
   }
   protected readonly texts = {
     nothing: 'nothing is in quarantine',
-    listed: (count: number) => `only the oldest ${counted(count)} are listed`,
+    listed: (count: number) => `only the oldest ${amount(count)} are listed`,
     missing: noFrame,
     whyMissing: noFrame,
     stays: (id: number) => `frame ${id} is left as it is`,
     done: (frames: number, rows: number, verb: 'retry' | 'drop') =>
-      `${counted(frames, 'frame')} with ${counted(rows, 'row')}` +
+      `${amount(frames, 'frame')} with ${amount(rows, 'row')}` +
       (verb === 'drop' && rows > 0 ? '; they count as lost' : ''),
   }
 
@@ -104,11 +104,11 @@ class Frames extends SetAside<QuarantinedFrame, number, 'retry' | 'drop'> {
     const fields = { ...this.listed(frame), kind: kind.kind || null, bytes: bytes.length }
     const { content, more } = contentOf(kind, bytes)
     const text =
-      table(Object.entries(fields).map(([key, value]) => [key, String(value ?? 'none')])) +
+      textTable(Object.entries(fields).map(([key, value]) => [key, String(value ?? 'none')])) +
       content
         .map((row) => `${printable(typeof row === 'string' ? row : JSON.stringify(row))}\n`)
         .join('') +
-      (more > 0 ? `and ${counted(more)} more\n` : '')
+      (more > 0 ? `and ${amount(more)} more\n` : '')
     return [{ ...fields, content, more }, text] as const
   }
 

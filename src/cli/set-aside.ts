@@ -9,7 +9,7 @@ import { printableJson } from '../support/printable.js'
 import type { Action } from './arguments.js'
 import { refuseUnknownName } from './existing.js'
 import type { CommandLog } from './log.js'
-import { table } from './table.js'
+import { textTable } from './table.js'
 
 /** The most of each kind that are listed. */
 const MAX_LISTED = 1_000
@@ -96,7 +96,7 @@ export abstract class SetAside<One, Id extends string | number, Verb extends key
     else if (listed.length > 0) {
       const fields = Object.values(this.columns)
       const lines = listed.map((one) => fields.map((field) => one[field] ?? ''))
-      print(table([Object.keys(this.columns), ...lines]))
+      print(textTable([Object.keys(this.columns), ...lines]))
     }
     if (listed.length === 0) log.info(`wide-cache: ${this.texts.nothing}`)
     if (areMore) log.info(`wide-cache: ${this.texts.listed(listed.length)}; there are more`)

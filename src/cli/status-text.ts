@@ -1,7 +1,7 @@
 /** A status as text for people, at most 80 columns wide. */
 import { printable } from '../support/printable.js'
 import type { GridFigures, NameState } from '../wide-cache/operations/name-state.js'
-import { counted, table } from './table.js'
+import { amount, textTable } from './table.js'
 
 /** Grids shown of a name: each start of a process with `memory:` leaves one for 30 days. */
 const MAX_GRIDS = 5
@@ -27,7 +27,7 @@ export function statusText({ readAt, names, tables }: Status): string {
   return [
     names.length === 0 ? 'No process has used this database yet.\n' : '',
     ...names.map((state) => nameText(state)),
-    table([
+    textTable([
       ['TABLE', 'SIZE'],
       ...shown.map(([name, bytes]) => [name, bytesText(bytes)]),
       ...(others.length === 0
@@ -57,7 +57,7 @@ function nameText({ name, readAt, settings, ledger, grids, quarantine }: NameSta
   const others: (readonly [string, string])[] = [
     [
       'processes seen',
-      `${counted(ledger.writersSeen)} in ${spanText(settings.vanishedSeconds * 1000)}`,
+      `${amount(ledger.writersSeen)} in ${spanText(settings.vanishedSeconds * 1000)}`,
     ],
     [
       settings.keep === 'sums' ? 'no rows; sums are kept' : 'rows are kept',
@@ -72,12 +72,12 @@ function nameText({ name, readAt, settings, ledger, grids, quarantine }: NameSta
   const lines = Math.max(figures.length, others.length)
   return (
     `${printable(`${name}  (${settings.kind})`)}\n` +
-    table(
+    textTable(
       Array.from({ length: lines }, (_, at) => {
         const [word, count] = figures[at] ?? ['', '']
         return [
           word,
-          typeof count === 'number' ? counted(count).padStart(15) : '',
+          typeof count === 'number' ? amount(count).padStart(15) : '',
           ...(others[at] ?? []),
         ]
       }),
@@ -93,7 +93,7 @@ function gridsText(grids: readonly GridFigures[], readAt: number): string {
   const shown = grids.slice(0, MAX_GRIDS)
   const more = grids.length - shown.length
   return (
-    table(
+    textTable(
       [
         ['GRID', 'CACHE', 'DRAINED TO', 'LAG', 'LAYERS', 'LAST RUN', 'ROWS', 'TOOK'],
         ...shown.map(({ width, layerSeconds, privateTo, drainedTo, lagMs, layersWaiting, run }) => [
@@ -103,13 +103,13 @@ function gridsText(grids: readonly GridFigures[], readAt: number): string {
           spanText(lagMs),
           layersWaiting,
           run ? `${spanText(readAt - run.at)} ago` : 'never',
-          run ? counted(run.rows) : '',
-          run ? `${counted(run.ms)} ms` : '',
+          run ? amount(run.rows) : '',
+          run ? `${amount(run.ms)} ms` : '',
         ]),
       ],
       INDENT,
     ) +
-    (more > 0 ? `  and ${counted(more, 'grid')} more\n` : '') +
+    (more > 0 ? `  and ${amount(more, 'grid')} more\n` : '') +
     '\n'
   )
 }
@@ -117,8 +117,8 @@ function gridsText(grids: readonly GridFigures[], readAt: number): string {
 function quarantineText({ readAt, quarantine }: Pick<NameState, 'readAt' | 'quarantine'>): string {
   const { frames, foreign, oldestAt } = quarantine
   if (oldestAt === null) return 'nothing'
-  const torn = foreign > 0 ? `, ${counted(foreign)} torn` : ''
-  return `${counted(frames, 'frame')}${torn}, since ${spanText(readAt - oldestAt)}`
+  const torn = foreign > 0 ? `, ${amount(foreign)} torn` : ''
+  return `${amount(frames, 'frame')}${torn}, since ${spanText(readAt - oldestAt)}`
 }
 
 /** Whole days as days, and other times as hours, so that no rounded time passes for the option. */
@@ -126,7 +126,7 @@ function keptText(seconds: number): string {
   const isShort = seconds < 7_200
   const isWholeDays = seconds >= 172_800 && seconds % 86_400 === 0
   if (isShort || isWholeDays) return spanText(seconds * 1000)
-  return `${counted(Math.round(seconds / 360) / 10)} h`
+  return `${amount(Math.round(seconds / 360) / 10)} h`
 }
 
 /** `2 s`, `3 min`, `5 h`, `9 d`: what a glance needs. */
@@ -135,7 +135,7 @@ function spanText(ms: number): string {
   if (seconds < 120) return `${Math.round(seconds)} s`
   if (seconds < 7_200) return `${Math.round(seconds / 60)} min`
   if (seconds < 172_800) return `${Math.round(seconds / 3_600)} h`
-  return `${counted(Math.round(seconds / 86_400))} d`
+  return `${amount(Math.round(seconds / 86_400))} d`
 }
 
 /** Without the year, for a column that is narrow. */
@@ -146,5 +146,5 @@ function timeText(ms: number): string {
 
 function bytesText(bytes: number): string {
   const kib = bytes / 1024
-  return kib < 1024 ? `${Math.ceil(kib)} KiB` : `${counted(Math.ceil(kib / 1024))} MiB`
+  return kib < 1024 ? `${Math.ceil(kib)} KiB` : `${amount(Math.ceil(kib / 1024))} MiB`
 }

@@ -11,7 +11,7 @@ const GAP = '  '
  * Rows as lines. Numbers stand to the right, texts to the left; the last column is cut where a line
  * would be wider than 80 characters.
  */
-export function table(rows: readonly (readonly Cell[])[], indent = ''): string {
+export function textTable(rows: readonly (readonly Cell[])[], indent = ''): string {
   const texts = rows.map((row) => row.map((cell) => printable(String(cell))))
   const widths: number[] = []
   for (const row of texts) {
@@ -31,7 +31,7 @@ export function table(rows: readonly (readonly Cell[])[], indent = ''): string {
 }
 
 /** `1234567` as `1,234,567`; of things that are named, `1 frame` or `2 frames`. */
-export function counted(count: number, what?: string): string {
+export function amount(count: number, what?: string): string {
   const number = count.toLocaleString('en-US')
   return what === undefined ? number : `${number} ${what}${count === 1 ? '' : 's'}`
 }

@@ -31,7 +31,7 @@ export async function enterIdentity(queryable: Queryable): Promise<void> {
 }
 
 /** The id of the database; `undefined` before it has been migrated. */
-export async function identityOf(query: Queryable['query']): Promise<string | undefined> {
+export async function databaseId(query: Queryable['query']): Promise<string | undefined> {
   try {
     const {
       rows: [row],

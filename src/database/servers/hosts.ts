@@ -2,12 +2,12 @@
  * The servers of one database: a cluster, or a primary and its standby. A process uses one at a
  * time. It moves to the next when that one refuses connections, is read-only, has left its cluster,
  * or is gone. Of several servers, one is used only if it is writable, knows all that the cluster
- * has committed, and has the same database by its {@link identityOf}.
+ * has committed, and has the same database by its {@link databaseId}.
  */
 import { messageOf } from '../../support/errors.js'
 import type { BurstLogger } from '../../support/logger.js'
 import { DatabaseError, type QueryResult } from '../database.js'
-import { identityOf } from '../identity.js'
+import { databaseId } from '../identity.js'
 import { isWrongServer, unsent } from './errors.js'
 import { BEGIN_TIMEOUT_MS } from './limits.js'
 import type { ServerSession, ServerSessions } from './sessions.js'
@@ -110,7 +110,7 @@ export class Hosts<Session extends ServerSession> {
   async #admit(host: ServerSessions<Session>, session: Session): Promise<void> {
     const query = (sql: string) => session.query(sql, [], BEGIN_TIMEOUT_MS)
     if (!(await this.#isWritable(query))) throw readOnly(host)
-    const identity = await identityOf(query)
+    const identity = await databaseId(query)
     if (this.#identity !== undefined && identity !== this.#identity) throw this.#foreign(host)
     // Before the tables have been made, each connection asks again.
     if (identity === undefined || this.#current !== host) return
