@@ -12,7 +12,7 @@ import { expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import type { Activity } from './activity.js'
 import { createActivity, SiteActivity } from './site-activity.js'
 import { type ActivityOptions, activitySettings } from './options.js'
-import { topQuery, wholeDays } from './ranges.js'
+import { checkedTop, wholeDays } from './ranges.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -235,7 +235,7 @@ describe('history() and top()', () => {
   })
 
   test('a range of which hours are no longer kept is one of whole days', () => {
-    const { range } = topQuery({ from: 30 * HOUR_MS, to: 40 * HOUR_MS }, UTC)
+    const { range } = checkedTop({ from: 30 * HOUR_MS, to: 40 * HOUR_MS }, UTC)
     assert.deepEqual(wholeDays(range, 30, UTC), { from: 30, to: 40 })
     assert.deepEqual(wholeDays(range, 31, UTC), { from: 24, to: 48 })
     assert.deepEqual(wholeDays({ from: 20, to: 60 }, 48, UTC), { from: 0, to: 60 })

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/fast-check.js'
-import { historyQuery as askedForHistory, QueryError, topQuery } from '../dashboard/query.js'
+import { historyQuery, QueryError, topQuery } from '../dashboard/query.js'
 import { UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
-import { historyQuery, topQuery as checkedTop } from './ranges.js'
+import { checkedHistory, checkedTop } from './ranges.js'
 
 const NOW = Date.UTC(2026, 4, 17, 12)
 
@@ -30,8 +30,8 @@ test('history() and top() take every range that the dashboard lets through', () 
     fc.property(ranges, ({ to, days }) => {
       const range = `from=${to - days * DAY_MS}&to=${to}`
       for (const by of ['hour', 'day']) {
-        const asked = letThrough(() => askedForHistory(`/?${range}&by=${by}`, NOW, UTC))
-        if (asked) taken += historyQuery(asked.range, UTC).range.to
+        const asked = letThrough(() => historyQuery(`/?${range}&by=${by}`, NOW, UTC))
+        if (asked) taken += checkedHistory(asked.range, UTC).range.to
       }
       const top = letThrough(() => topQuery(`/?${range}&dimension=page`, NOW, ['page'], UTC))
       if (top) taken += checkedTop({ from: top.from, to: top.to, n: top.n }, UTC).n
@@ -42,7 +42,7 @@ test('history() and top() take every range that the dashboard lets through', () 
 
 test('a moment that is none is refused by its name: of a wrong type, or of a wrong value', () => {
   const of = (from: unknown) => () =>
-    historyQuery({ by: 'hour', from: from as number, to: NOW }, UTC)
+    checkedHistory({ by: 'hour', from: from as number, to: NOW }, UTC)
   for (const from of [NaN, Infinity, 'yesterday', new Date(NaN)]) {
     assert.throws(of(from), { name: 'RangeError', message: /option "from" is/ })
   }

@@ -65,7 +65,7 @@ export interface CheckedHistory {
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
-export function historyQuery(query: HistoryQuery, calendar: Calendar): CheckedHistory {
+export function checkedHistory(query: HistoryQuery, calendar: Calendar): CheckedHistory {
   onlyKnown('history', query, ['from', 'to', 'by', 'dimension', 'value'])
   const asked = oneOf('by', query.by, HISTORY_PERIODS)
   const by = asked === 'hour' ? 'hour' : 'day'
@@ -76,7 +76,7 @@ export function historyQuery(query: HistoryQuery, calendar: Calendar): CheckedHi
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
-export function valueHistoryQuery(
+export function checkedValueHistory(
   query: ValueHistoryQuery,
   dimensions: readonly string[],
   calendar: Calendar,
@@ -86,11 +86,11 @@ export function valueHistoryQuery(
   const allowed = 'a value as top() returns it, which is no empty text'
   if (typeof value !== 'string') throw wrongType('value', value, allowed)
   if (value === '') throw wrongValue('value', value, allowed)
-  return { ...historyQuery(query, calendar), dimension, value: askedValue(dimension, value) }
+  return { ...checkedHistory(query, calendar), dimension, value: askedValue(dimension, value) }
 }
 
 /**
- * As {@link historyQuery}, but hours of as long a time as days.
+ * As {@link checkedHistory}, but hours of as long a time as days.
  *
  * @throws TypeError, RangeError naming the field that is wrong
  */
@@ -103,7 +103,7 @@ export function exportQuery(
 }
 
 /** @throws TypeError, RangeError naming the field that is wrong */
-export function topQuery(
+export function checkedTop(
   query: TopQuery,
   calendar: Calendar,
 ): { range: PeriodRange; n: number; bots: boolean } {

@@ -36,13 +36,13 @@ import { pageOf } from './page.js'
 import {
   dayNumber,
   type HistoryQuery,
-  historyQuery,
+  checkedHistory,
   isOfValue,
   keptFrom,
   type TopQuery,
-  topQuery,
+  checkedTop,
   type ValueHistoryQuery,
-  valueHistoryQuery,
+  checkedValueHistory,
   wholeDays,
 } from './ranges.js'
 import { activityRouter, type ActivityRouterOptions } from './router.js'
@@ -168,7 +168,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
         by,
         range,
         summedBy: long,
-      } = await this.calendar.checked((days) => historyQuery(query, days))
+      } = await this.calendar.checked((days) => checkedHistory(query, days))
       const history = await this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
         readActivityHistory(database, this.#settings, by, range),
       )
@@ -199,7 +199,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
         range,
         summedBy: long,
         ...key
-      } = await this.calendar.checked((days) => valueHistoryQuery(query, this.#ofBotsToo, days))
+      } = await this.calendar.checked((days) => checkedValueHistory(query, this.#ofBotsToo, days))
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
       const history = await this.#read(
@@ -216,7 +216,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   #top(dimension: string, query: TopQuery): Promise<Dated<ValueViews[]>> {
     return this.engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.#ofBotsToo)
-      const { range, n, ...asked } = await this.calendar.checked((days) => topQuery(query, days))
+      const { range, n, ...asked } = await this.calendar.checked((days) => checkedTop(query, days))
       const bots = asked.bots || isBotDimension(known)
       const { historyDays } = this.#settings
       return this.#read(

@@ -5,7 +5,7 @@ import { isBotDimension } from '../activity/dimensions/bots.js'
 import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/history-beside.js'
 import { readCalendar } from '../activity/days.js'
-import { exportQuery, keptFrom, topQuery, wholeDays } from '../activity/ranges.js'
+import { exportQuery, keptFrom, checkedTop, wholeDays } from '../activity/ranges.js'
 import { readActivityTop } from '../activity/top-beside.js'
 import type { ActivityPeriod, MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
 import type { Database, Queryable } from '../database/database.js'
@@ -59,14 +59,14 @@ function historyOf(options: ExportOptions): Read {
 function topOf(options: ExportOptions, dimension: string): Read {
   if (options.by !== undefined) throw new UsageError('--by does not go with --top')
   const query = { ...momentsOf(options), n: options.n }
-  topQuery(query, UTC)
+  checkedTop(query, UTC)
   return async function* (database, asked) {
     // The measure of bots alone has these.
     const ofBots = measureName(measureOf(asked).name, 'bots')
     const name = isBotDimension(dimension) ? await activityNamed(database, ofBots) : asked
     const known = await dimensionNamed(database, name, 'top', dimension)
     const calendar = await readCalendar(database, name)
-    const { range, n } = topQuery(query, calendar)
+    const { range, n } = checkedTop(query, calendar)
     const hours = wholeDays(range, await keptFromOf(database, name, calendar), calendar)
     const { name: site, measure } = measureOf(name)
     const values =

@@ -11,7 +11,7 @@ import { csvRecords } from '../support/csv-records.js'
 import { systemEnvironment } from '../support/environment.js'
 import { identifier, oneOf } from '../support/options.js'
 import { counted } from '../support/printable.js'
-import { recordedNames } from '../wide-cache/ledger/name-settings.js'
+import { recordedAmong } from '../wide-cache/ledger/name-settings.js'
 import { type OptionsOf, UsageError } from './arguments.js'
 import { withTables } from './existing.js'
 import type { CommandLog } from './log.js'
@@ -69,7 +69,7 @@ export async function importHits(options: OptionsOf<'import'>, log: CommandLog):
 
 /** A name that no process has used may be a mistake, or that of a site that is yet to start. */
 async function warnOfNewName(database: Database, fullName: string, log: CommandLog) {
-  const known = await recordedNames(database, [fullName])
+  const known = await recordedAmong(database, [fullName])
   if (known.length > 0) return
   log.warn(`wide-cache: no process has recorded hits as "${fullName}" yet; look at --name`)
 }

@@ -15,7 +15,7 @@ import { updateByIds } from '../database/dialect.js'
 import { bytes, raw, select, selectOne, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import { entriesAfter, NO_VERSION } from './failing-entries.js'
-import { type Lease, Leases } from './leases.js'
+import { type RangeLease, RangeLeases } from './leases.js'
 import type { ExportEntry, ExportQueueOptions } from './options.js'
 
 const ENTRIES = 'export_queue_entries'
@@ -42,7 +42,7 @@ interface Queued {
 }
 
 interface Batch {
-  readonly lease: Lease
+  readonly lease: RangeLease
   readonly entries: readonly Queued[]
 }
 
@@ -52,13 +52,13 @@ export class Exporting<K, V> {
   readonly #queue: Queue<K, V>
   readonly #exporter: Exporter<K, V>
   readonly #calls: Calls
-  readonly #leases: Leases
+  readonly #leases: RangeLeases
 
   constructor(queue: Queue<K, V>, exporter: Exporter<K, V>, calls: Calls) {
     this.#queue = queue
     this.#exporter = exporter
     this.#calls = calls
-    this.#leases = new Leases(queue.database, queue.name, queue.environment)
+    this.#leases = new RangeLeases(queue.database, queue.name, queue.environment)
   }
 
   /** Exports a bucket, batch by batch. Returns how many entries it has exported. */

@@ -5,7 +5,7 @@ import type { Transaction } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
 import { wrapped } from '../../test/servers/wrapped.js'
-import { Leases } from './leases.js'
+import { RangeLeases } from './leases.js'
 
 const LEASE_MS = 10_000
 
@@ -13,7 +13,7 @@ test('a lease keeps others from all of its range, from the first hash to the las
   const database = sqlite(':memory:')
   await database.migrate()
   const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
-  const leases = new Leases(migrated, 'out', systemEnvironment)
+  const leases = new RangeLeases(migrated, 'out', systemEnvironment)
   const isTaken = async (first: number, last: number): Promise<boolean> =>
     (await database.transaction((tx) => leases.take(tx, { first, last }))) !== undefined
   assert(await isTaken(10, 19))
@@ -35,7 +35,7 @@ test('a lease is over at the moment at which it ends', async () => {
   await database.migrate()
   let now = 1_000_000
   const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
-  const leases = new Leases(migrated, 'out', systemEnvironment)
+  const leases = new RangeLeases(migrated, 'out', systemEnvironment)
   const take = () =>
     database.transaction((tx) =>
       leases.take(wrapped(tx, { now: async () => now }), { first: 0, last: 9 }),
@@ -54,7 +54,7 @@ test('a lease, or a rest, that was taken while the clock was ahead is over', asy
     await database.migrate()
     let now = 1_000_000
     const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
-    const leases = new Leases(migrated, 'out', systemEnvironment)
+    const leases = new RangeLeases(migrated, 'out', systemEnvironment)
     const take = () =>
       database.transaction((tx) =>
         leases.take(wrapped(tx, { now: async () => now }), { first: 0, last: 9 }),
@@ -79,7 +79,7 @@ test('a lease that is renewed, or rests, while another process looks at it stays
     await database.migrate()
     let now = 1_000_000
     const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
-    const leases = new Leases(migrated, 'out', systemEnvironment)
+    const leases = new RangeLeases(migrated, 'out', systemEnvironment)
     const take = (meanwhile: (tx: Transaction) => Promise<unknown>) =>
       database.transaction((tx) =>
         leases.take(

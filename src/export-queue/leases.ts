@@ -35,7 +35,7 @@ const LEASE = {
 }
 
 /** The right to export a range, and how often that has failed in a row. */
-export interface Lease {
+export interface RangeLease {
   readonly holder: Buffer
   readonly failures: number
 }
@@ -46,7 +46,7 @@ const RENEW_MS = 3_000
 const FIRST_REST_MS = 1_000
 const LONGEST_REST_MS = 300_000
 
-export class Leases {
+export class RangeLeases {
   readonly #database: PreparedDatabase
   readonly #queue: string
   readonly #environment: Environment
@@ -61,7 +61,7 @@ export class Leases {
    * A lease on this range, whose bucket is locked; `undefined` while there is another one on any
    * part of it.
    */
-  async take(tx: Transaction, { first, last }: HashRange): Promise<Lease | undefined> {
+  async take(tx: Transaction, { first, last }: HashRange): Promise<RangeLease | undefined> {
     const leases = await select(
       tx,
       LEASE,
@@ -120,7 +120,7 @@ export class Leases {
    * Gives the lease back after a success. Failures before it are forgotten one by one, because what
    * has failed may be among the next entries. `false` if it has been lost to another one.
    */
-  async succeed(tx: Transaction, { holder, failures }: Lease): Promise<boolean> {
+  async succeed(tx: Transaction, { holder, failures }: RangeLease): Promise<boolean> {
     if (failures === 0) return this.end(tx, holder)
     const { affectedRows } = await execute(tx)`UPDATE export_queue_leases SET held_until = 0,
       failures = ${Math.max(1, failures - 1)} WHERE queue = ${this.#queue} AND holder = ${holder}`

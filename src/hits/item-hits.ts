@@ -14,7 +14,7 @@ import { assertCalled } from '../support/missing-call.js'
 import { integer, oneOf, onlyKnown } from '../support/options.js'
 import { checkedRange, MAX_PERIODS, type Moment } from '../support/periods.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
-import { recordedNames } from '../wide-cache/ledger/name-settings.js'
+import { recordedAmong } from '../wide-cache/ledger/name-settings.js'
 import { checkedItem, checkedItems, checkedText } from './checks.js'
 import { MAX_TOP, readCounts, readTop } from './counts.js'
 import { hitsRows } from './engine-settings.js'
@@ -238,7 +238,7 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
   /** The measures that any process has had hits of. */
   async #recorded(): Promise<Measure[]> {
     const nameOf = (measure: Measure): string => measureName(this.#settings.gridName, measure)
-    const names = await recordedNames(this.engine.database, MEASURES.map(nameOf))
+    const names = await recordedAmong(this.engine.database, MEASURES.map(nameOf))
     return MEASURES.filter((measure) => names.includes(nameOf(measure)))
   }
 

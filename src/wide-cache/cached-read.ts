@@ -33,19 +33,19 @@ const MAX_SHARED_BYTES = 16 * 1024
 const PATIENCE_MS = 1_000
 
 /** Figures, which may themselves be `null`, and when SQL was asked for them. */
-export interface Reading<Figures> {
+export interface CachedFigures<Figures> {
   readonly figures: Figures
   /** Milliseconds since the Unix epoch, by the database's clock. */
   readonly readAt: number
 }
 
 /** What stands in the cache. Without figures: they are too long, so each process reads them. */
-interface Shared<Figures> extends Partial<Reading<Figures>> {
+interface Shared<Figures> extends Partial<CachedFigures<Figures>> {
   readonly key: string
 }
 
 /** A reading that this process remembers. Times are by `clock.elapsed()`. */
-interface Memo<Figures> extends Reading<Figures> {
+interface Memo<Figures> extends CachedFigures<Figures> {
   /** Moment at which this process got it. */
   readonly since: number
   /** Moment until which neither SQL nor the cache is asked for a newer one. */
@@ -76,7 +76,7 @@ export class CachedRead<Figures> {
   readonly #key: string
   readonly #place: string
   readonly #ttlSeconds: number
-  readonly #query: () => Promise<Reading<Figures>>
+  readonly #query: () => Promise<CachedFigures<Figures>>
   #memo: Memo<Figures> | undefined
   #bytes = 0
   #answer: Promise<Figures> | undefined
@@ -84,7 +84,9 @@ export class CachedRead<Figures> {
   #failure: { readonly error: unknown; readonly until: number } | undefined
 
   /** @param parts.key tells the figures from others of the name, and says all they depend on */
-  constructor(parts: CachedReadParts & { key: string; query: () => Promise<Reading<Figures>> }) {
+  constructor(
+    parts: CachedReadParts & { key: string; query: () => Promise<CachedFigures<Figures>> },
+  ) {
     this.#cache = parts.cache
     this.#environment = parts.environment
     this.#key = `read:${parts.name}:${parts.key}`
@@ -134,7 +136,7 @@ export class CachedRead<Figures> {
     }
     const { clock } = this.#environment
     const began = clock.elapsed()
-    let reading: Reading<Figures>
+    let reading: CachedFigures<Figures>
     try {
       reading = await this.#query()
     } catch (error) {
@@ -163,7 +165,7 @@ export class CachedRead<Figures> {
    * Waits for the other process if there are neither. `undefined`: the cache does not answer, or no
    * figures came in time.
    */
-  async #waitForOther(): Promise<Reading<Figures> | undefined> {
+  async #waitForOther(): Promise<CachedFigures<Figures> | undefined> {
     for (let waits = 0; waits < COLD_WAITS; waits++) {
       const value = await this.#recall(this.#memoMs)
       if (value !== 'none') return value
@@ -199,7 +201,7 @@ export class CachedRead<Figures> {
    * newer. `none`: it has none. `undefined`: it does not answer, holds none for others, or has had
    * older ones for so long that the database's clock must have been put back.
    */
-  async #recall(ms: number): Promise<Reading<Figures> | 'none' | undefined> {
+  async #recall(ms: number): Promise<CachedFigures<Figures> | 'none' | undefined> {
     try {
       const value = await this.#cache.get(this.#place)
       if (!value) return 'none'
@@ -236,7 +238,7 @@ export class CachedRead<Figures> {
     return Math.min(MEMO_MS, this.#ttlMs)
   }
 
-  #remember({ figures, readAt }: Reading<Figures>, ms: number): Reading<Figures> {
+  #remember({ figures, readAt }: CachedFigures<Figures>, ms: number): CachedFigures<Figures> {
     const now = this.#environment.clock.elapsed()
     const since = this.#memo?.readAt === readAt ? this.#memo.since : now
     this.#memo = { figures, readAt, since, until: now + ms }
@@ -247,7 +249,7 @@ export class CachedRead<Figures> {
    * `undefined`: figures of another question, or too long ones. @throws SyntaxError, TypeError if
    * somebody else has put something there
    */
-  #readingIn(value: Buffer): Reading<Figures> | undefined {
+  #readingIn(value: Buffer): CachedFigures<Figures> | undefined {
     const { key, figures, readAt } = JSON.parse(value.toString()) as Partial<Shared<Figures>>
     if (key !== this.#key || figures === undefined || !Number.isFinite(readAt)) return undefined
     return { figures, readAt: readAt! }

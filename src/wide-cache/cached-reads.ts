@@ -1,4 +1,4 @@
-import { CachedRead, type CachedReadParts, type Reading } from './cached-read.js'
+import { CachedRead, type CachedReadParts, type CachedFigures } from './cached-read.js'
 
 /**
  * Most keys whose figures a process remembers, and bytes of these as JSON; as objects they take
@@ -24,7 +24,7 @@ export class CachedReads {
    * Returns the figures of `key`, which `query` reads. @throws the error of the query, if there are
    * no older figures
    */
-  read<Figures>(key: string, query: () => Promise<Reading<Figures>>): Promise<Figures> {
+  read<Figures>(key: string, query: () => Promise<CachedFigures<Figures>>): Promise<Figures> {
     const known = this.#reads.get(key)
     if (!known) this.#makeRoom()
     const read = known ?? new CachedRead({ ...this.#parts, key: this.#start + key, query })

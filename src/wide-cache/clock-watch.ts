@@ -19,7 +19,7 @@ const RECENT_MS = 10_000
  * One reading of the database's clock, with the wall clock, and the moments of the monotonic clock
  * between which it was read.
  */
-interface Reading {
+interface ClockReading {
   readonly database: number
   readonly wall: number
   readonly asked: number
@@ -37,7 +37,7 @@ export class ClockWatch {
   readonly clock: Clock
   readonly #clock: Clock
   readonly #logger: BurstLogger
-  #last: Reading | undefined
+  #last: ClockReading | undefined
   /**
    * Milliseconds by which the database's clock is ahead of the monotonic clock, for what is
    * recorded: an answer was made between its question and its arrival, so a late one says little.
@@ -135,7 +135,7 @@ export class ClockWatch {
    * stands still between the two clocks does not look like a machine that has slept.
    */
   #leapSince(
-    since: Pick<Reading, 'wall' | 'answered'>,
+    since: Pick<ClockReading, 'wall' | 'answered'>,
     wall = this.#clock.now(),
     elapsed = this.#clock.elapsed(),
   ): number {
@@ -143,7 +143,7 @@ export class ClockWatch {
     return leap > TOLD_APART_MS ? leap : 0
   }
 
-  #compare(reading: Reading): void {
+  #compare(reading: ClockReading): void {
     const last = this.#last
     // Answers may overtake each other. That of the older question is less exact.
     if (last && reading.asked < last.asked) return

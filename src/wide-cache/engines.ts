@@ -10,7 +10,7 @@ import { Engine } from './engine.js'
 import { type EngineParts, engineParts } from './engine-parts.js'
 import type { EngineSettings } from './engine-settings.js'
 import { collectPeriodSeconds, defaultLine } from './grid-options.js'
-import { recordedNames } from './ledger/name-settings.js'
+import { recordedAmong } from './ledger/name-settings.js'
 import type { CloseReport } from './writer/closing.js'
 
 /** Longest time that a process waits at its end until its private grid is given up. */
@@ -146,7 +146,7 @@ export class Engines<Row> {
     if (unmade.size === 0 || cache.scope === 'private') return
     if (clock.elapsed() < this.#discoverAt) return
     this.#discoverAt = clock.elapsed() + DISCOVER_EVERY_MS
-    for (const name of await recordedNames(database, [...unmade.keys()])) {
+    for (const name of await recordedAmong(database, [...unmade.keys()])) {
       this.of(unmade.get(name)!)
     }
   }

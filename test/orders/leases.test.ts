@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { PreparedDatabase } from '../../src/connections/prepared-database.js'
-import { Leases } from '../../src/export-queue/leases.js'
+import { RangeLeases } from '../../src/export-queue/leases.js'
 import { sleep } from '../../src/support/clock.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
 
@@ -10,10 +10,10 @@ const LEASE_MS = 10_000
 const RENEWED_AFTER_MS = 3_000
 const RANGE = { first: 0, last: 9 }
 
-function leasesOf(orders: Orders, process: string): Leases {
+function leasesOf(orders: Orders, process: string): RangeLeases {
   const { database, environment } = orders.actor(process)
   const migrated = new PreparedDatabase(database, ['collision-free-map'], environment)
-  return new Leases(migrated, 'law', environment)
+  return new RangeLeases(migrated, 'law', environment)
 }
 
 /** Takes a lease on the ports of a process. */

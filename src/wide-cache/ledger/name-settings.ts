@@ -174,7 +174,7 @@ export async function readNameSettings(
 }
 
 /** Returns those of some names that are recorded. */
-export async function recordedNames(
+export async function recordedAmong(
   queryable: Queryable,
   names: readonly string[],
 ): Promise<string[]> {

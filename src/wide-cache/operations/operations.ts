@@ -3,7 +3,7 @@ import { CACHE_ERROR_METRICS, DATABASE_ERROR_METRICS } from '../../connections/e
 import type { PreparedDatabase } from '../../connections/prepared-database.js'
 import { ageOf, type Known, LastKnown } from '../../metrics/last-known.js'
 import { type Metric, type Reading, readingsOf } from '../../metrics/metric.js'
-import { CachedRead, type CachedReadParts, type Reading as CachedReading } from '../cached-read.js'
+import { CachedRead, type CachedReadParts, type CachedFigures } from '../cached-read.js'
 import type { ClockWatch } from '../clock-watch.js'
 import type { GridSettings } from '../grid-options.js'
 import type { GridRecord } from '../ledger/grid-record.js'
@@ -195,7 +195,7 @@ export class Operations {
     return grids.filter(({ privateTo }) => privateTo === record.privateTo)
   }
 
-  async #query(): Promise<CachedReading<StateWithAdded | null>> {
+  async #query(): Promise<CachedFigures<StateWithAdded | null>> {
     const { settings, reading, watch } = this.#parts
     const { name, metrics } = settings
     const now = await watch.now(reading)
