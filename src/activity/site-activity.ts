@@ -27,8 +27,8 @@ import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { activityRows } from './engine-settings.js'
 import { readFirstDay } from './first-day.js'
 import { readHourlyViews, readTop } from './history.js'
-import { readActivityHistory } from './history-beside.js'
-import { readActivityTop } from './top-beside.js'
+import { readActivityHistory } from './activity-history.js'
+import { readActivityTop } from './activity-top.js'
 import { liveView, readLive } from './live.js'
 import { type RequestViews, requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings } from './options.js'
@@ -107,9 +107,9 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
 
   record(visit: RecordedVisit): void
   record(req: ServerRequest, view?: RecordedView): void
-  record(told: RecordedVisit | ServerRequest, view?: RecordedView): void {
-    if (isRequest(told)) this.#recordRequest(told, fieldOf(view, 'page'))
-    else this.#recordVisit(told)
+  record(given: RecordedVisit | ServerRequest, view?: RecordedView): void {
+    if (isRequest(given)) this.#recordRequest(given, fieldOf(view, 'page'))
+    else this.#recordVisit(given)
   }
 
   #recordRequest(req: ServerRequest, page: unknown): void {

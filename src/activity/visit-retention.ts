@@ -93,7 +93,7 @@ export class VisitRetention {
         `wide-cache: visits of "${name}" are kept for ${hoursOf(kept)} h, the longest time ` +
           `that a process has given, and not for ${hoursOf(keepSeconds)} h as this one has; ` +
           'if no process needs them so long, run: UPDATE wide_cache_names SET keep_seconds = ' +
-          `${keepSeconds} WHERE name IN (${measuresBeside(name)})`,
+          `${keepSeconds} WHERE name IN (${otherMeasures(name)})`,
       )
     }
     return kept
@@ -101,7 +101,7 @@ export class VisitRetention {
 }
 
 /** The full names of all measures of an activity: SQL has the time of each. */
-function measuresBeside(fullName: string): string {
+function otherMeasures(fullName: string): string {
   const { name } = measureOf(fullName)
   return MEASURES.map((measure) => `'${measureName(name, measure)}'`).join(', ')
 }

@@ -154,7 +154,7 @@ export class Namespace {
     for (;;) {
       const began = this.#elapsed
       const id = await namespaceOf(database)
-      const seen = cache.scope === 'private' ? 'own' : await this.#compareAsNewcomer(database, id)
+      const seen = cache.scope === 'private' ? 'own' : await this.#compareAtEntry(database, id)
       if (seen === 'own') return this.#adopt(id, began)
       if (seen === 'silent') return this.#adopt(id, -Infinity)
       if (seen === 'foreign') await this.#replace(database, id)
@@ -162,7 +162,7 @@ export class Namespace {
   }
 
   /** Reads the marks of a namespace, puts one, and reads them again. */
-  async #compareAsNewcomer(database: Queryable, id: Buffer): Promise<Seen | 'silent'> {
+  async #compareAtEntry(database: Queryable, id: Buffer): Promise<Seen | 'silent'> {
     const now = this.#elapsed
     try {
       const seen = await this.#compare(database, id)

@@ -91,11 +91,11 @@ export class ItemHits extends ViewRecorder<ViewedItem, Hit> implements Hits {
 
   record(item: string, parties?: HitParties): void
   record(item: string, req: ServerRequest, parties?: HitParties): void
-  record(item: string, told: ServerRequest | HitParties = {}, parties: HitParties = {}): void {
-    if (isRequest(told)) this.#recordRequest(item, told, parties)
+  record(item: string, given: ServerRequest | HitParties = {}, parties: HitParties = {}): void {
+    if (isRequest(given)) this.#recordRequest(item, given, parties)
     else {
-      const viewer = this.#viewerOf(told, 'the hit counts without a viewer')
-      if (!this.#isOwn(told, viewer)) {
+      const viewer = this.#viewerOf(given, 'the hit counts without a viewer')
+      if (!this.#isOwn(given, viewer)) {
         this.#count({ measure: 'served', item }, viewer, undefined)
       }
     }

@@ -137,7 +137,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'a process uses the cache before it looks at the marks',
     file: '../connections/namespace.ts',
-    find: `await this.#compareAsNewcomer(database, id)`,
+    find: `await this.#compareAtEntry(database, id)`,
     replace: `('own' as string)`,
     told: /has come to database|gives its keys up/,
     seed: 249,

@@ -75,8 +75,8 @@ export function located(
   { code, category, message, unsent }: DatabaseError,
   { name, server }: Pick<Place, 'name' | 'server'>,
 ): DatabaseError {
-  const isTold = category !== 'unreachable' || message.includes(name)
-  return new DatabaseError(code, category, isTold ? message : `${name}: ${message}`, {
+  const namesServer = category !== 'unreachable' || message.includes(name)
+  return new DatabaseError(code, category, namesServer ? message : `${name}: ${message}`, {
     unsent,
     server,
   })

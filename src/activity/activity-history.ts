@@ -28,8 +28,8 @@ export async function readActivityHistory(
   const [otherName, botsName] = [measureName(name, other), measureName(name, 'bots')]
   const periods = await readHistory(queryable, ownName, by, range)
   const calendar = await readCalendar(queryable, ownName)
-  const beside = await readViews(queryable, [otherName, botsName], by, range, calendar)
-  const [ofOther, ofBots] = [beside.get(otherName), beside.get(botsName)]
+  const others = await readViews(queryable, [otherName, botsName], by, range, calendar)
+  const [ofOther, ofBots] = [others.get(otherName), others.get(botsName)]
   // After the figures, so that none of them is of a day before.
   const missing = await readMissing(queryable, [ownName, otherName])
   return periods.map((period, index) => {

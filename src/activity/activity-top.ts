@@ -3,7 +3,7 @@ import { measureName, otherMeasure } from '../page-views/measures.js'
 import type { PeriodRange } from '../support/calendar.js'
 import type { ValueViews } from '../dashboard/site-figures.js'
 import { readTop, readValues } from './history.js'
-import type { Site } from './history-beside.js'
+import type { Site } from './activity-history.js'
 import { OTHER } from './sums.js'
 
 /** The values of a dimension with the most views, each with its views of the other measure. */
