@@ -173,7 +173,7 @@ test('what a clock ahead by less than a long layer has noted is not believed', a
       const aheadMs = (LONG.layerSeconds * 1000) / 2
       const { drain, reader, at } = await start(orders, PASSED['lives']!, LONG, aheadMs)
       for (let ms = 0; ms <= aheadMs + SOON_MS; ms += LAYER_MS) {
-        await orders.alone(() => drain.drain({ steady: true }))
+        await orders.alone(() => drain.drain({ continues: true }))
         await orders.pass(LAYER_MS)
         const age = reader.clock.now() - (await orders.alone(() => look(orders, reader, at)))
         assert(age <= FRESH_MS || ms < SOON_MS, `figures are ${age} ms old after ${ms} ms`)
@@ -204,7 +204,7 @@ for (const aheadMs of [10_000, 55_000, 70_000, DAY_MS]) {
         await orders.alone(() => writer.flush())
         const soon = at + SOON_MS + Math.min(aheadMs, 60_000)
         while (writing.clock.now() < soon) {
-          await orders.alone(() => drain.drain({ steady: true }))
+          await orders.alone(() => drain.drain({ continues: true }))
           await orders.alone(() => look(orders, reader, at))
           await orders.pass(LAYER_MS)
         }

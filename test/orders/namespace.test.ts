@@ -227,7 +227,7 @@ test('a collector that has seen a copy drains nothing, though its new keys come 
       await orders.together({
         copy: async () => {
           for (let runs = 0; runs < 2; runs++) {
-            await nameDrain.drain({ steady: true }).catch(() => undefined)
+            await nameDrain.drain({ continues: true }).catch(() => undefined)
           }
         },
       })
@@ -247,10 +247,10 @@ test('a collector of a copy that began within seconds takes nothing in its next 
       orders.clone('copy')
       const copy = partsOf(hasty(orders.actor('copy', COPY)), BATCHES)
       const [first, second] = [new NameDrain(own), new NameDrain(copy)]
-      await orders.alone(() => second.drain({ steady: true }))
+      await orders.alone(() => second.drain({ continues: true }))
       await orders.pass(LOOK_MS)
       await runThenPlace(orders, own, first)
-      await orders.together({ copy: () => second.drain({ steady: true }) })
+      await orders.together({ copy: () => second.drain({ continues: true }) })
       assert.deepEqual(committed(orders, 'copy'), [])
     },
     { preemptions: 1 },
@@ -271,7 +271,7 @@ test('a watermark rises over cells of the present namespace only once they were 
       assert(await orders.alone(() => placerOf(other).place(frame, () => true, Infinity)))
       await orders.pass(3 * LAYER_MS)
       await orders.together({
-        own: () => nameDrain.drain({ steady: true }).catch(() => undefined),
+        own: () => nameDrain.drain({ continues: true }).catch(() => undefined),
       })
       await orders.alone(() => nameDrain.drain())
       assert.equal(committed(orders).length, 1)
@@ -297,7 +297,7 @@ test('a process compares marks with collectors of its cache, and misses none', a
         collector: () => new NameDrain(collector).drain(),
         writer: async () => {
           await writer.sameCache.compare()
-          assert(!writer.sameCache.apart)
+          assert(!writer.sameCache.differs)
         },
       })
     },

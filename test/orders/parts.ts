@@ -157,7 +157,7 @@ export function placerOf(parts: Parts): Placer {
       await record.refresh(database)
       await parts.cache.namespace.look()
     },
-    sameCache: { apart: false },
+    sameCache: { differs: false },
   })
 }
 

@@ -251,7 +251,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
   {
     name: 'a process whose cache no collector reads goes on using it',
     plant({ SameCache: { prototype } }) {
-      Object.defineProperty(prototype, 'apart', { get: () => false })
+      Object.defineProperty(prototype, 'differs', { get: () => false })
     },
     told: /in a cache that no collector reads/,
     seed: 41,

@@ -161,10 +161,10 @@ test('a run whose database commits nothing any more leaves the work to others', 
   await collector.end()
 })
 
-test('a run is steady if it follows one of the same lease that has not failed', async () => {
+test('a run continues one of the same lease that has not failed', async () => {
   const { clock, world, drains, collector } = bench(EACH_SECOND)
   await clock.advance(2_500)
-  assert.deepEqual(drains.splice(0), [{ steady: false }, { steady: true }])
+  assert.deepEqual(drains.splice(0), [{ continues: false }, { continues: true }])
   const draining = pending()
   world.draining = draining.promise
   await clock.advance(1_000)
@@ -172,7 +172,7 @@ test('a run is steady if it follows one of the same lease that has not failed', 
   await flushPromises()
   world.draining = Promise.resolve()
   await clock.advance(7_000)
-  assert.deepEqual(drains, [{ steady: true }, { steady: false }, { steady: true }])
+  assert.deepEqual(drains, [{ continues: true }, { continues: false }, { continues: true }])
   await collector.end()
 })
 

@@ -140,7 +140,7 @@ export class Collector {
   async #run(): Promise<void> {
     const { watch, database, environment, turns, compare, logger, settings } = this.#parts
     const lease = this.#lease
-    const steady = lease.isOurs
+    const continues = lease.isOurs
     if (!(await lease.take())) {
       turns.standBy()
       turns.ended(false)
@@ -156,7 +156,7 @@ export class Collector {
     try {
       const now = await watch.recent(database)
       const began = this.#elapsed
-      const { committed: rows, layers } = await turns.drain({ steady })
+      const { committed: rows, layers } = await turns.drain({ continues })
       const ms = Math.round(this.#elapsed - began)
       lease.note({ at: Math.round(now) + ms, rows, ms }, layers > 0 ? began : undefined)
       this.#beginChores(now, rows)

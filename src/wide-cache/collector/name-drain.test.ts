@@ -125,7 +125,7 @@ function bench(...states: GridState[]) {
   return { clock, log, done, world, record, nameDrain, close: () => cache.close() }
 }
 
-const STEADY = { steady: true }
+const CONTINUES = { continues: true }
 const FIRST = ['looks at the marks', 'reads the grids']
 
 test('a run after one that failed takes no grid as known', async () => {
@@ -133,7 +133,7 @@ test('a run after one that failed takes no grid as known', async () => {
   world.raiseFails = new Error('away')
   await assert.rejects(nameDrain.drain(), /away/)
   assert.deepEqual(done, FIRST)
-  await assert.rejects(nameDrain.drain(STEADY), /away/)
+  await assert.rejects(nameDrain.drain(CONTINUES), /away/)
   assert.deepEqual(done, [...FIRST, ...FIRST])
   await close()
 })
@@ -157,7 +157,7 @@ test('a grid that is gone is drained no more, and the next run reads which there
   await nameDrain.drain()
   assert.deepEqual(done, [...FIRST, 'reads the grids'])
   world.readAt.length = 0
-  await nameDrain.drain(STEADY)
+  await nameDrain.drain(CONTINUES)
   assert.deepEqual(done, [...FIRST, 'reads the grids', ...FIRST])
   assert.deepEqual(world.readAt, [])
   await close()
@@ -169,7 +169,7 @@ test('each raise of the watermark brings the newest mark that the cache shows', 
   for (const mark of marks) {
     world.newest = mark
     await clock.advance(1_000)
-    await nameDrain.drain(STEADY)
+    await nameDrain.drain(CONTINUES)
   }
   assert.deepEqual(
     world.raises.map(({ mark }) => mark),
@@ -178,14 +178,14 @@ test('each raise of the watermark brings the newest mark that the cache shows', 
   await close()
 })
 
-test('steady runs look at the marks and the grids every 10 s', async () => {
+test('runs that continue look at the marks and the grids every 10 s', async () => {
   const { clock, done, nameDrain, close } = bench(stateOf(gridOf(1)))
   await nameDrain.drain()
   await clock.advance(9_999)
-  await nameDrain.drain(STEADY)
+  await nameDrain.drain(CONTINUES)
   assert.deepEqual(done, FIRST)
   await clock.advance(1)
-  await nameDrain.drain(STEADY)
+  await nameDrain.drain(CONTINUES)
   assert.deepEqual(done, [...FIRST, ...FIRST])
   await close()
 })
@@ -197,7 +197,7 @@ test('a run ends where the database takes other keys, and the next goes by them'
   await nameDrain.drain()
   assert.deepEqual(done, [...FIRST, 'reads the grids', 'looks at the marks'])
   world.raiseFails = undefined
-  await nameDrain.drain(STEADY)
+  await nameDrain.drain(CONTINUES)
   assert.deepEqual(
     world.raises.map(({ namespace }) => namespace),
     [world.namespace],
@@ -231,7 +231,7 @@ test('figures do not go past a cell of long layers that has no answer', async ()
 test('SQL is told once that all rows of long layers before a moment are there', async () => {
   const { world, nameDrain, close } = bench(stateOf(gridOf(1)), stateOf(gridOf(2, 600)))
   await nameDrain.drain()
-  await nameDrain.drain(STEADY)
+  await nameDrain.drain(CONTINUES)
   assert.equal(world.completeTo.length, 1)
   await close()
 })
@@ -261,7 +261,7 @@ test("a report of several grids has the watermark of the process's own", async (
 test('no watermark falls by a reading of the clock whose answer came late', async () => {
   const { world, nameDrain, close } = bench(stateOf(gridOf(1)))
   world.lateMs = 3_600_000
-  await nameDrain.drain(STEADY)
+  await nameDrain.drain(CONTINUES)
   assert.deepEqual(
     world.raises.map(({ from, to }) => to - from),
     [1],

@@ -10,7 +10,7 @@ import type { YoungLayers } from './young-layers.js'
 const MAX_RESTARTS = 5
 
 /** Interval at which a collector that keeps its lease reads the grids, and looks at the marks. */
-const STEADY_MS = 10_000
+const CONTINUED_MS = 10_000
 
 interface NameDrainParts extends Omit<DrainParts, 'namespace'> {
   readonly settings: DrainParts['settings'] & { readonly name: string }
@@ -26,7 +26,7 @@ export interface DrainOptions {
    * The run follows others of the same lease. It uses what these have read: the grids and the
    * database's clock, at most 10 s old, and the marks, at most 20 s old.
    */
-  readonly steady?: boolean | undefined
+  readonly continues?: boolean | undefined
 }
 
 /**
@@ -54,13 +54,13 @@ export class NameDrain {
    * Drains all layers that are old enough; with `all` also commits the younger ones, but neither
    * deletes them nor raises the watermark over them.
    */
-  async drain({ all = false, steady = false }: DrainOptions = {}): Promise<DrainReport> {
+  async drain({ all = false, continues = false }: DrainOptions = {}): Promise<DrainReport> {
     const report = newReport()
     const { clock } = this.#parts
-    if (!steady || clock.elapsed() - this.#knownAt >= STEADY_MS) await this.#readStates()
+    if (!continues || clock.elapsed() - this.#knownAt >= CONTINUED_MS) await this.#readStates()
     if (!this.#looked) return this.#leftUnanswered(report)
     try {
-      for (const state of this.#known.values()) await this.#drain(state, { all, steady }, report)
+      for (const state of this.#known.values()) await this.#drain(state, { all, continues }, report)
     } catch (error) {
       this.#knownAt = -Infinity
       throw error
@@ -107,7 +107,7 @@ export class NameDrain {
 
   async #drain(
     state: GridState,
-    { all, steady }: { all: boolean; steady: boolean },
+    { all, continues }: { all: boolean; continues: boolean },
     report: DrainReport,
   ): Promise<void> {
     const { record } = this.#parts
@@ -115,7 +115,7 @@ export class NameDrain {
     const drain = this.#drainOf(grid)
     // Of several grids, the report has the watermark of this process's own.
     const before = report.watermark
-    const drained = await this.#untilDrained(drain, state, steady, report)
+    const drained = await this.#untilDrained(drain, state, continues, report)
     if (!drained) return
     const { watermark } = report
     this.#known.set(idOf(grid), { ...state, watermark, isNew: false })
@@ -158,12 +158,12 @@ export class NameDrain {
   }
 
   /**
-   * Returns the database's clock. In a steady run it is a reading at most 10 s old, which may be
-   * too early: so a watermark far ahead of it is compared with a new one.
+   * Returns the database's clock. In a run that continues it is a reading at most 10 s old, which
+   * may be too early: so a watermark far ahead of it is compared with a new one.
    */
-  async #now(steady: boolean, { grid, watermark }: GridState): Promise<number> {
+  async #now(continues: boolean, { grid, watermark }: GridState): Promise<number> {
     const { watch, database } = this.#parts
-    const recent = steady ? await watch.recent(database) : -Infinity
+    const recent = continues ? await watch.recent(database) : -Infinity
     return isFarAhead(watermark, grid.layers, recent) ? watch.now(database) : recent
   }
 
@@ -188,7 +188,7 @@ export class NameDrain {
   async #untilDrained(
     drain: GridDrain,
     before: GridState,
-    steady: boolean,
+    continues: boolean,
     report: DrainReport,
   ): Promise<Drained | undefined> {
     const { record, database, cache } = this.#parts
@@ -196,7 +196,7 @@ export class NameDrain {
     let restarts = 0
     while (state) {
       try {
-        const now = await this.#now(steady, state)
+        const now = await this.#now(continues, state)
         return await drain.drain(now, state, cache.namespace.newest, report)
       } catch (error) {
         if (!(error instanceof WatermarkMoved) || restarts >= MAX_RESTARTS) throw error

@@ -45,12 +45,12 @@ function bench(scope: 'shared' | 'private' = 'shared') {
       if (shown) world.list.push(world.newest.toString('hex'))
       await sameCache.compare()
       await sameCache.compare()
-      return sameCache.apart
+      return sameCache.differs
     },
   }
 }
 
-test('a process is apart while three of six marks are missing, and the log says so', async () => {
+test('a process differs while three of six marks are missing, and the log says so', async () => {
   const { log, sameCache, see } = bench()
   await sameCache.compare()
   assert.deepEqual(

@@ -32,7 +32,7 @@ export class SameCache {
   #missing: boolean[] = []
   /** The newest mark of the cache's list when it was last looked at. */
   #listed: string | undefined
-  #apart = false
+  #differs = false
   #isTheirs = false
 
   constructor(parts: SameCacheParts) {
@@ -40,8 +40,8 @@ export class SameCache {
   }
 
   /** Whether the collectors use another cache than this process, and never read what it places. */
-  get apart(): boolean {
-    return this.#apart
+  get differs(): boolean {
+    return this.#differs
   }
 
   /**
@@ -91,10 +91,10 @@ export class SameCache {
 
   #judge(): void {
     const { settings, logger } = this.#parts
-    const apart = this.#missing.filter((missing) => missing).length >= MARKS_MISSING
-    if (apart === this.#apart) return
-    this.#apart = apart
-    if (apart) {
+    const differs = this.#missing.filter((missing) => missing).length >= MARKS_MISSING
+    if (differs === this.#differs) return
+    this.#differs = differs
+    if (differs) {
       logger.error(
         `wide-cache: the collectors of "${settings.name}" use another cache than this process, ` +
           'so it commits its rows directly; ' +

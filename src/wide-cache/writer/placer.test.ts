@@ -35,7 +35,7 @@ function bench(options: {
   const world = {
     answers: options.answers,
     grid: options.known === false ? undefined : grid,
-    apart: false,
+    differs: false,
     wanted: true,
     /** Milliseconds that the wall clock has gone on alone. */
     slept: 0,
@@ -295,7 +295,7 @@ test('a frame that is no longer wanted is not placed', async () => {
 test('where the collectors use another cache nothing is placed', async () => {
   const { place, calls, placer, world } = bench({ answers: 'append' })
   assert.equal(placer.down, false)
-  world.apart = true
+  world.differs = true
   const state = place()
   await flushPromises()
   assert.deepEqual(

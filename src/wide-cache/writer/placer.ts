@@ -53,8 +53,8 @@ interface PlacerParts {
   /** When it is migrated, the grid is known from SQL. */
   readonly database: Pick<Database, 'migrate'>
   readonly record: Pick<GridRecord, 'grid'>
-  /** `apart`: whether the collectors use another cache, and never read what this one has. */
-  readonly sameCache: { readonly apart: boolean }
+  /** `differs`: whether the collectors use another cache, and never read what this one has. */
+  readonly sameCache: { readonly differs: boolean }
   /** Asks SQL for the grid again, and looks at the marks; may reject. */
   readonly compare: () => Promise<void>
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
@@ -91,13 +91,13 @@ export class Placer {
 
   /** Whether it makes no sense to try to place a frame now. */
   get down(): boolean {
-    return this.#down || this.#parts.sameCache.apart
+    return this.#down || this.#parts.sameCache.differs
   }
 
   /** Reason for the last failure to place a frame. */
   get why(): string {
     const { sameCache, record } = this.#parts
-    if (sameCache.apart) return 'the collectors use another cache'
+    if (sameCache.differs) return 'the collectors use another cache'
     return record.grid ? this.#why : NOT_REACHED
   }
 
@@ -122,7 +122,7 @@ export class Placer {
     this.#usedAt = this.#moment()
     while (wanted()) {
       const now = clock.elapsed()
-      if (sameCache.apart) return undefined
+      if (sameCache.differs) return undefined
       if (this.#down) {
         if (now < this.#probeAt) return undefined
         this.#probeAt = now + PROBE_MS

@@ -34,7 +34,7 @@ function bench() {
   const upkeep = new Upkeep({
     ledger: { prefixOf: () => Promise.resolve(world.prefix) },
     compare: async () => undefined,
-    sameCache: { apart: false },
+    sameCache: { differs: false },
     environment: { ...systemEnvironment, clock },
     cache: {
       ...cache,

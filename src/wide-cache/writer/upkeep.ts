@@ -31,8 +31,8 @@ interface UpkeepParts {
   readonly ledger: { prefixOf(name: string, writer: string): Promise<number> }
   /** Compares the cache with that of the collectors, and looks at the marks. */
   readonly compare: () => Promise<void>
-  /** `apart`: whether the collectors use another cache than this process. */
-  readonly sameCache: { readonly apart: boolean }
+  /** `differs`: whether the collectors use another cache than this process. */
+  readonly sameCache: { readonly differs: boolean }
   readonly environment: Environment
   readonly cache: Cache
   readonly record: Pick<GridRecord, 'grid'>
@@ -253,7 +253,7 @@ export class Upkeep {
     return [...outbox.frames()].filter((frame) => {
       const age = now - frame.closedAt
       return (
-        sameCache.apart ||
+        sameCache.differs ||
         age >= settings.confirmSeconds * 1000 ||
         (frame.layer === undefined && (age >= UNPLACED_MS || placer.down))
       )
@@ -263,7 +263,7 @@ export class Upkeep {
   /** Returns the reason why frames are committed directly. */
   #reason(due: readonly HeldFrame[]): Reason {
     const { settings, sameCache, placer } = this.#parts
-    if (sameCache.apart) return { code: 'apart', why: 'the collectors use another cache' }
+    if (sameCache.differs) return { code: 'differs', why: 'the collectors use another cache' }
     const others = due.filter((frame) => !this.#missing.has(frame))
     if (others.length === 0) {
       return { code: 'missing', why: 'the collector has not found them in the cache' }

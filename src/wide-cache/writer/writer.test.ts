@@ -29,7 +29,7 @@ function bench(
   const world = {
     cache: 'up' as 'up' | 'down' | 'full' | 'silent',
     /** The collectors use another cache. */
-    apart: false,
+    differs: false,
     /** The answer of a cache that is silent. */
     silence: new Promise<boolean>(() => undefined),
     database: true,
@@ -413,7 +413,7 @@ test('with a cache that never answers, frames are committed directly for that re
 
 test('a process with another cache than the collectors commits directly, and tells', async () => {
   const { visit, world, clock, committed, log } = bench()
-  world.apart = true
+  world.differs = true
   await visit()
   await clock.advance(1_000)
   assert.equal(committed.length, 1)

@@ -46,8 +46,8 @@ export interface WriterParts<Row> {
   /** Its migration also enters the grid, and does nothing where that has been done. */
   readonly database: Pick<Database, 'migrate'>
   readonly record: Pick<GridRecord, 'grid'>
-  /** `apart`: whether the collectors use another cache than this process. */
-  readonly sameCache: { readonly apart: boolean }
+  /** `differs`: whether the collectors use another cache than this process. */
+  readonly sameCache: { readonly differs: boolean }
   /** Compares the cache with that of the collectors, and looks at the marks. */
   readonly compare: () => Promise<void>
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
