@@ -7,7 +7,7 @@ import { openBooks } from './books.js'
 import { type ActivityCertificate, certify } from './certificate.js'
 import { keepEmptyDays } from './closed-day.js'
 import { calendarIn, enterDays, firstHoursIn } from './days.js'
-import { dimensionsOf, NO_VALUE } from './dimension-values.js'
+import { dimensionsOf, OTHER_VALUE } from './dimension-values.js'
 
 /** The visitors of hours. Their views are there already. */
 const HOUR_VISITORS = table('activity_hours', ['name', 'hour'], 'views', 'late', [
@@ -165,7 +165,7 @@ async function closeValues(
     AND hour >= ${from} AND hour < ${to}`
   await execute(tx)`INSERT INTO activity_day_values (name, dimension, day, value, views)
     SELECT ${name}, ${dimension}, ${day}, value, SUM(views) AS sum_of_views
-    FROM activity_hour_values ${ofDay} AND value <> ${NO_VALUE} GROUP BY value
+    FROM activity_hour_values ${ofDay} AND value <> ${OTHER_VALUE} GROUP BY value
     ORDER BY sum_of_views DESC, value LIMIT ${VALUES_A_DAY}`
   const { rows } = await execute(tx)`
     SELECT (SELECT COALESCE(SUM(views), 0) FROM activity_hour_values ${ofDay}) -
@@ -173,5 +173,5 @@ async function closeValues(
     AND dimension = ${dimension} AND day = ${day}) AS others`
   const others = Number(rows[0]!['others'])
   if (others === 0) return
-  await DAY_VALUES.insert(tx, [[name, dimension, day, NO_VALUE, others]])
+  await DAY_VALUES.insert(tx, [[name, dimension, day, OTHER_VALUE, others]])
 }

@@ -13,7 +13,7 @@ export const HOUR_VALUES = table(
 )
 
 /** The empty value, under which all views count that are of no listed value. */
-export const NO_VALUE = Buffer.alloc(0)
+export const OTHER_VALUE = Buffer.alloc(0)
 
 /** Hours of values removed by one call. */
 const HOURS_A_CALL = 2
@@ -55,7 +55,7 @@ export async function countValues(
   if (dimensions.length === 0) return new Map()
   const { rows } = await execute(queryable)`SELECT dimension, COUNT(*) AS n
     FROM activity_hour_values WHERE name = ${name} AND dimension IN (${dimensions})
-    AND hour = ${hour} AND value > ${NO_VALUE} GROUP BY dimension`
+    AND hour = ${hour} AND value > ${OTHER_VALUE} GROUP BY dimension`
   return new Map(rows.map(({ dimension, n }) => [String(dimension), Number(n)]))
 }
 

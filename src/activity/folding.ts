@@ -11,11 +11,11 @@ import {
 } from '../database/database.js'
 import { execute } from '../database/sql.js'
 import { openBooksOf, openHour } from './books.js'
-import { countValues, dimensionsOf, HOUR_VALUES, NO_VALUE } from './dimension-values.js'
+import { countValues, dimensionsOf, HOUR_VALUES, OTHER_VALUE } from './dimension-values.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
 
 /** Values that an hour of a dimension may list beside `(other)`. */
-const MAX_VALUES = 9_999
+const KEPT_VALUES = 9_999
 
 /** Values of one transaction: they hold the books for some 5 ms, where commits wait for them. */
 const VALUES_A_PIECE = 250
@@ -44,7 +44,7 @@ export class Folding {
   /** Folds what is too much in hours of open days. What others lock is left for the next call. */
   async run(database: Database): Promise<void> {
     const { rows } = await execute(database)`SELECT hour, views FROM activity_hours
-      WHERE name = ${this.#name} AND views > ${MAX_VALUES} AND hour >= ${openHour(this.#name)}`
+      WHERE name = ${this.#name} AND views > ${KEPT_VALUES} AND hour >= ${openHour(this.#name)}`
     const views = new Map(rows.map((row) => [Number(row['hour']), Number(row['views'])]))
     for (const hour of this.#fineUpTo.keys()) if (!views.has(hour)) this.#fineUpTo.delete(hour)
     for (const [hour, viewed] of views) {
@@ -61,10 +61,10 @@ export class Folding {
   async #foldHour(database: Database, hour: number): Promise<number> {
     const name = this.#name
     const dimensions = await dimensionsOf(database, name)
-    let room = MAX_VALUES
+    let room = KEPT_VALUES
     for (const [dimension, listed] of await countValues(database, name, dimensions, hour)) {
-      const folded = await foldValues(database, { name, dimension, hour }, listed - MAX_VALUES)
-      room = Math.min(room, MAX_VALUES - listed + folded)
+      const folded = await foldValues(database, { name, dimension, hour }, listed - KEPT_VALUES)
+      room = Math.min(room, KEPT_VALUES - listed + folded)
     }
     return room
   }
@@ -82,8 +82,8 @@ async function foldValues(database: Database, place: Place, tooMany: number): Pr
   // Counted by the same statement again: others may have folded the smallest ones meanwhile.
   const { rows } = await execute(database)`SELECT value, views, COUNT(*) OVER () AS listed
     FROM activity_hour_values WHERE name = ${name} AND dimension = ${dimension}
-    AND hour = ${hour} AND value > ${NO_VALUE} ORDER BY views, value DESC LIMIT ${tooMany}`
-  const chosen = rows.filter((row, index) => index < Number(row['listed']) - MAX_VALUES)
+    AND hour = ${hour} AND value > ${OTHER_VALUE} ORDER BY views, value DESC LIMIT ${tooMany}`
+  const chosen = rows.filter((row, index) => index < Number(row['listed']) - KEPT_VALUES)
   let folded = 0
   const most = Math.min(
     VALUES_A_PIECE,
@@ -128,6 +128,6 @@ async function fold(
     WHERE name = ${name} AND dimension = ${dimension} AND hour = ${hour}
     AND value IN (${values}) AND views = ${views}`
   if (folded === 0) return 0
-  await HOUR_VALUES.upsert(tx, [[name, dimension, hour, NO_VALUE, folded * views]])
+  await HOUR_VALUES.upsert(tx, [[name, dimension, hour, OTHER_VALUE, folded * views]])
   return folded
 }

@@ -6,7 +6,7 @@ import { execute, raw, sql, type Sql } from '../database/sql.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { openHour } from './books.js'
 import { readCalendar } from './days.js'
-import { NO_VALUE } from './dimension-values.js'
+import { OTHER_VALUE } from './dimension-values.js'
 import type { MeasuredPeriod, MeasuredValue } from '../dashboard/site-figures.js'
 import { visitorsByHour } from './day-closing.js'
 import { OTHER } from './sums.js'
@@ -166,7 +166,7 @@ export async function readValues(
     FROM activity_books WHERE name = ${name})`
   const hours = sql`SELECT value, views FROM activity_hour_values WHERE name = ${name}
     AND dimension = ${dimension} AND`
-  const wanted = first.map((value) => (value === OTHER ? NO_VALUE : Buffer.from(value)))
+  const wanted = first.map((value) => (value === OTHER ? OTHER_VALUE : Buffer.from(value)))
   const before =
     wanted.length > 0 ? sql`CASE WHEN value IN (${wanted}) THEN 0 ELSE 1 END,` : raw('')
   // The sum of the sums is that of all values, however many are listed.

@@ -10,7 +10,7 @@ import {
   type HistoryPeriod,
   MAX_HOURS_OF_DAYS,
   MAX_PERIODS,
-  MAX_VALUES,
+  MAX_TOP_VALUES,
   type Moment,
 } from '../support/periods.js'
 
@@ -108,7 +108,7 @@ export function checkedTop(
   calendar: Calendar,
 ): { range: PeriodRange; n: number; bots: boolean } {
   onlyKnown('top', query, ['from', 'to', 'n', 'bots'])
-  const n = integer('n', query.n ?? DEFAULT_VALUES, 1, MAX_VALUES, 'values')
+  const n = integer('n', query.n ?? DEFAULT_VALUES, 1, MAX_TOP_VALUES, 'values')
   const bots = oneOf('bots', query.bots ?? false, [true, false])
   return { range: checkedRange(query, 'hour', MAX_HOURS_OF_DAYS, calendar), n, bots }
 }

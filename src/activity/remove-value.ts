@@ -12,7 +12,7 @@ import { DAY_VALUES } from './day-closing.js'
 import { PAGE } from './sums.js'
 import { fitText } from './text.js'
 import { MAX_VALUE_BYTES } from './packed-dimensions.js'
-import { HOUR_VALUES, NO_VALUE } from './dimension-values.js'
+import { HOUR_VALUES, OTHER_VALUE } from './dimension-values.js'
 
 /** The page of visits whose own page has been removed. */
 export const REMOVED_PAGE = '(removed)'
@@ -80,7 +80,7 @@ async function moveToOther(
   const rows = await select(tx, columns)`${place} ORDER BY ${raw(period)}`
   await table.upsert(
     tx,
-    rows.map(({ at, views }) => [name, dimension, at, NO_VALUE, views]),
+    rows.map(({ at, views }) => [name, dimension, at, OTHER_VALUE, views]),
   )
   await execute(tx)`DELETE ${place}`
   const weights = new Map<number, number>()

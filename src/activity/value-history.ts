@@ -7,7 +7,7 @@ import { execute, raw, sql, type Sql } from '../database/sql.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { openHour } from './books.js'
 import { readCalendar } from './days.js'
-import { NO_VALUE } from './dimension-values.js'
+import { OTHER_VALUE } from './dimension-values.js'
 import { readMissing } from './first-day.js'
 import type { ValuePeriod } from '../dashboard/site-figures.js'
 import { storedValue } from './sums.js'
@@ -55,7 +55,7 @@ function selectOf(
     sql`(SELECT v.views FROM ${table}_values AS v WHERE v.name = t.name
       AND v.dimension = ${dimension} AND v.${raw(period)} = ${at} AND v.value = ${of})`
   return sql`SELECT '${raw(period)}' AS unit, ${at} AS at, ${views(value)} AS views,
-    ${views(NO_VALUE)} AS others FROM ${table}s AS t
+    ${views(OTHER_VALUE)} AS others FROM ${table}s AS t
     WHERE t.name = ${name} AND ${at} >= ${from} AND ${at} < ${to}`
 }
 

@@ -10,11 +10,11 @@
 import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
 import { execute } from '../database/sql.js'
-import { countValues, dimensionsOf, NO_VALUE } from './dimension-values.js'
+import { countValues, dimensionsOf, OTHER_VALUE } from './dimension-values.js'
 import type { Sums, Views } from './sums.js'
 
 /** Values beside `(other)`; the default of `count_after`. */
-const MAX_VALUES = 19_999
+const LISTED_VALUES = 19_999
 
 /** An hour, and its views. */
 export type HourViews = readonly [hour: number, views: number]
@@ -50,15 +50,15 @@ export async function limitValues(
     const added = sums.valuesOf(hour)
     const all = [...new Set([...dimensions, ...added.keys()])]
     const listed = await countValues(tx, name, all, hour)
-    let room = MAX_VALUES
+    let room = LISTED_VALUES
     for (const dimension of all) {
       const before = listed.get(dimension) ?? 0
       const values = added.get(dimension) ?? new Map<string, Views>()
-      if (before + values.size > MAX_VALUES) {
+      if (before + values.size > LISTED_VALUES) {
         const known = await listedValues(tx, name, dimension, hour)
-        foldNew(values, known, MAX_VALUES - before)
+        foldNew(values, known, LISTED_VALUES - before)
       }
-      room = Math.min(room, MAX_VALUES - before - values.size)
+      room = Math.min(room, LISTED_VALUES - before - values.size)
     }
     await execute(tx)`UPDATE activity_hours SET count_after = ${views + Math.max(room, 0)}
       WHERE name = ${name} AND hour = ${hour}`
@@ -72,7 +72,7 @@ async function listedValues(
   hour: number,
 ): Promise<Set<string>> {
   const { rows } = await execute(tx)`SELECT value FROM activity_hour_values WHERE name = ${name}
-    AND dimension = ${dimension} AND hour = ${hour} AND value > ${NO_VALUE}`
+    AND dimension = ${dimension} AND hour = ${hour} AND value > ${OTHER_VALUE}`
   return new Set(rows.map(({ value }) => String(value)))
 }
 

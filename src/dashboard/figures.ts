@@ -1,6 +1,6 @@
 /** The figures of a span for the page, each beside that of the period before. */
 import type { Calendar } from '../support/calendar.js'
-import { MAX_VALUES } from '../support/periods.js'
+import { MAX_TOP_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
 import type { ValueViews } from './site-figures.js'
 import { known, type Since, sinceOf } from './since.js'
@@ -125,9 +125,9 @@ export async function list(
     read('top', () => source.top(dimension, { ...range, n }))
   const since = await sinceOf(source, calendar, read)
   const [top, compared] = await Promise.all([
-    values({ from: span.from, to: span.to }, Math.min(MAX_VALUES, n + WITHOUT_NAME)),
+    values({ from: span.from, to: span.to }, Math.min(MAX_TOP_VALUES, n + WITHOUT_NAME)),
     comparison<string | null>(span, { now, unit: 'hour', since, calendar }, async (range) =>
-      viewsIn(await values(range, MAX_VALUES)),
+      viewsIn(await values(range, MAX_TOP_VALUES)),
     ),
   ])
   if (!top) return { dimension, top }
@@ -142,7 +142,7 @@ export async function list(
 
 function viewsIn(top: Dated<readonly ValueViews[]> | null): Counts<string | null> | null {
   const listed = new Map(top?.figures.map(({ value, pageViews }) => [value, pageViews]))
-  return top && { listed, isWhole: !listed.has(OTHER) && listed.size < MAX_VALUES }
+  return top && { listed, isWhole: !listed.has(OTHER) && listed.size < MAX_TOP_VALUES }
 }
 
 function hasName(dimension: string, value: string | null): boolean {

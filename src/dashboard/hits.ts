@@ -1,6 +1,6 @@
 /** The most viewed items of hits in a span, each beside its hits in the period before. */
 import type { Calendar } from '../support/calendar.js'
-import { MAX_VALUES } from '../support/periods.js'
+import { MAX_TOP_VALUES } from '../support/periods.js'
 import { type Compared, comparison } from './compared.js'
 import type { Asked } from './figures.js'
 import { sinceOf } from './since.js'
@@ -31,14 +31,14 @@ export async function hitsList(
   const top = (range: Range) =>
     read('hits', async () => {
       await refuseOtherZone(one, calendar)
-      return one.top(MAX_VALUES, range)
+      return one.top(MAX_TOP_VALUES, range)
     })
   const since = await sinceOf(one, calendar, read)
   const [items, compared] = await Promise.all([
     top({ from: span.from, to: span.to }),
     comparison<string>(span, { now, unit: 'day', since, calendar }, async (range) => {
       const items = await top(range)
-      return items && { listed: new Map(items), isWhole: items.length < MAX_VALUES }
+      return items && { listed: new Map(items), isWhole: items.length < MAX_TOP_VALUES }
     }),
   ])
   return {
@@ -47,7 +47,9 @@ export async function hitsList(
     items:
       items && items.slice(0, n).map(([item, hits]) => ({ item, hits, ...compared(item, hits) })),
     total:
-      items && items.length < MAX_VALUES ? items.reduce((sum, [, hits]) => sum + hits, 0) : null,
+      items && items.length < MAX_TOP_VALUES
+        ? items.reduce((sum, [, hits]) => sum + hits, 0)
+        : null,
   }
 }
 

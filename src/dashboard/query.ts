@@ -6,7 +6,7 @@ import {
   type HistoryPeriod,
   MAX_HOURS_OF_DAYS,
   MAX_PERIODS,
-  MAX_VALUES,
+  MAX_TOP_VALUES,
   momentOf,
   rangeOf,
 } from '../support/periods.js'
@@ -135,8 +135,8 @@ function momentIn(value: string | null, calendar: Calendar): number | undefined 
 export function countOf(value: string | null): number {
   if (value === null) return DEFAULT_VALUES
   const n = /^\d{1,7}$/.test(value) ? Number(value) : 0
-  if (n < 1 || n > MAX_VALUES) {
-    throw new QueryError('n', value, `a whole number from 1 to ${MAX_VALUES}`)
+  if (n < 1 || n > MAX_TOP_VALUES) {
+    throw new QueryError('n', value, `a whole number from 1 to ${MAX_TOP_VALUES}`)
   }
   return n
 }

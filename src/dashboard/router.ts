@@ -21,7 +21,7 @@ import { countOf, dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js
 import { csvOf, fileName, historyTable, shownTable, topTable } from './rows.js'
 import { type Span, spanQuery } from './span.js'
 import { subjectFigures, subjectOf } from './subject.js'
-import { MAX_VALUES } from '../support/periods.js'
+import { MAX_TOP_VALUES } from '../support/periods.js'
 import { shared } from '../support/shared.js'
 import { answerWithin } from '../support/within.js'
 import { redirected, refuse, sendFigures, sendFile, sendPanel } from './sending.js'
@@ -169,7 +169,7 @@ export function dashboardRouter(
     const dimension = query.get('dimension')
     if (dimension !== null) {
       const known = dimensionOf(dimension, dimensions)
-      const asked = { dimension: known, n: MAX_VALUES, now: at, calendar }
+      const asked = { dimension: known, n: MAX_TOP_VALUES, now: at, calendar }
       return sendPanel(res, { span, lists: [await list(source, span, asked, figures)] })
     }
     const [sums, hits, ...lists] = await Promise.all([

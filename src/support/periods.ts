@@ -20,7 +20,7 @@ export const MAX_PERIODS: Readonly<Record<Period, number>> = { hour: 8_784, day:
 export const MAX_HOURS_OF_DAYS = 24 * MAX_PERIODS.day
 
 /** Values of one answer. */
-export const MAX_VALUES = 1_000
+export const MAX_TOP_VALUES = 1_000
 export const DEFAULT_VALUES = 10
 
 /** Characters of a day such as `2026-05-17`. */

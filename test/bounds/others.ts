@@ -38,7 +38,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'hits/router.ts MAX_LABEL',
     'sequence/sequence.ts MAX_BLOCK',
     'support/options.ts MAX_NAME',
-    'support/periods.ts MAX_VALUES',
+    'support/periods.ts MAX_TOP_VALUES',
     'support/periods.ts DEFAULT_VALUES',
   ],
   'A length of a text, or a picture': [

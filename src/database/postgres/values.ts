@@ -6,7 +6,7 @@ import { DatabaseError, type SqlValue } from '../database.js'
 import { checkedValues, exactInteger } from '../statement-values.js'
 
 /** The most that the protocol counts. pg would send the rest of a greater number. */
-const MAX_VALUES = 65_535
+const MAX_PARAMETERS = 65_535
 
 /**
  * Quoted text and names, comments and dollar quotes, where a `?` is no placeholder. In quotes a
@@ -57,11 +57,11 @@ export interface Numbered {
  */
 export function numbered(sql: string, given: readonly SqlValue[]): Numbered {
   const values = checkedValues(sql, given, NOT_CODE)
-  if (values.length > MAX_VALUES) {
+  if (values.length > MAX_PARAMETERS) {
     throw new DatabaseError(
       'DATABASE_TOO_MANY_VALUES',
       'data',
-      `A statement has ${values.length} values; PostgreSQL takes up to ${MAX_VALUES}: send ` +
+      `A statement has ${values.length} values; PostgreSQL takes up to ${MAX_PARAMETERS}: send ` +
         'fewer rows at once',
     )
   }
