@@ -215,6 +215,7 @@ test('every folder of the sources has judges, and those near a source come first
     'src/activity/certificate.test.ts',
     'src/activity/day-closing.test.ts',
     'src/activity/tampering.test.ts',
+    'src/activity/zones.test.ts',
   ])
   assert.deepEqual(
     judgesOf('database/mysql/session.ts').map(({ name }) => name),
