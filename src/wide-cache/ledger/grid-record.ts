@@ -113,8 +113,8 @@ function recorded(run: Run | undefined): Sql {
 
 /**
  * Notes a leap, if the watermark has rested for long. One that follows another within its time
- * leaps from where that has. Stands before `moved_at`: MySQL sees in an assignment what those before
- * it have set.
+ * leaps from where that has. Stands before `moved_at`: MySQL sees in an assignment what those
+ * before it have set.
  */
 function rise(end: number, now: number, leapAfterMs: number): Sql {
   const isLeap = sql`moved_at < ${now - leapAfterMs}`
