@@ -1,8 +1,8 @@
 /**
  * The reading of totals. Each is one statement, so that all figures of an answer are of one moment.
  */
-import type { Queryable, SqlRow } from '../database/database.js'
-import { execute, raw, sql, type Sql } from '../database/sql.js'
+import type { Queryable } from '../database/database.js'
+import { execute, raw, select, type Selected, sql, type Sql } from '../database/sql.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { openHour } from './books.js'
 import { readCalendar } from './days.js'
@@ -13,7 +13,7 @@ import { OTHER } from './sums.js'
 
 /** Numbers of visitors of each open day, by the hours in which they came. */
 function openVisitors(name: string, from: number, to: number): Sql {
-  return sql`SELECT 'visitors' AS unit, day AS at, COUNT(*) AS n, hours FROM activity_visitors
+  return sql`SELECT 'visitors', day, 0, COUNT(*), hours FROM activity_visitors
     WHERE name = ${name} AND day >= ${from} AND day < ${to}
     AND day >= (SELECT open_day FROM activity_books WHERE name = ${name}) GROUP BY day, hours`
 }
@@ -62,12 +62,12 @@ async function readHours(
   calendar: Calendar,
 ): Promise<Figures> {
   const [first, last] = [calendar.dayOfHour(range.from), calendar.dayOfHour(range.to - 1)]
-  const { rows } = await execute(queryable)`SELECT 'hour' AS unit, hour AS at, views AS n,
-    visitors AS hours FROM activity_hours WHERE name = ${name} AND hour >= ${range.from}
-    AND hour < ${range.to} UNION ALL ${openVisitors(name, first, last + 1)}`
+  const rows = await select(queryable, columnsOf('hour'))`FROM activity_hours
+    WHERE name = ${name} AND hour >= ${range.from} AND hour < ${range.to}
+    UNION ALL ${openVisitors(name, first, last + 1)}`
   const { hour: hours, groups } = sorted(rows)
-  const views = new Map(hours.map(({ at, n }) => [at, n]))
-  const visitors = new Map(hours.map(({ at, hours }) => [at, hours]))
+  const views = new Map(hours.map(({ at, views }) => [at, views]))
+  const visitors = new Map(hours.map(({ at, visitors }) => [at, visitors]))
   for (const [day, ofDay] of groups) {
     const { from, to } = calendar.hoursOf(day)
     for (const [place, n] of visitorsByHour(ofDay, to - from).entries()) {
@@ -84,17 +84,17 @@ async function readDays(
   calendar: Calendar,
 ): Promise<Figures> {
   const { from, to } = range
-  const { rows } = await execute(queryable)`SELECT 'day' AS unit, day AS at, views AS n,
-    visitors AS hours FROM activity_days WHERE name = ${name} AND day >= ${from} AND day < ${to}
-    UNION ALL SELECT 'hour', hour, views, 0 FROM activity_hours WHERE name = ${name}
+  const rows = await select(queryable, columnsOf('day'))`FROM activity_days
+    WHERE name = ${name} AND day >= ${from} AND day < ${to}
+    UNION ALL SELECT 'hour', hour, views, 0, 0 FROM activity_hours WHERE name = ${name}
     AND hour >= ${calendar.firstHour(from)} AND hour < ${calendar.firstHour(to)}
     AND hour >= ${openHour(name)} UNION ALL ${openVisitors(name, from, to)}`
   const { day: days, hour: hours, groups } = sorted(rows)
-  const views = new Map(days.map(({ at, n }) => [at, n]))
-  const visitors = new Map(days.map(({ at, hours }) => [at, hours]))
-  for (const { at, n } of hours) {
-    const day = calendar.dayOfHour(at)
-    views.set(day, (views.get(day) ?? 0) + n)
+  const views = new Map(days.map(({ at, views }) => [at, views]))
+  const visitors = new Map(days.map(({ at, visitors }) => [at, visitors]))
+  for (const hour of hours) {
+    const day = calendar.dayOfHour(hour.at)
+    views.set(day, (views.get(day) ?? 0) + hour.views)
   }
   for (const [day, ofDay] of groups) {
     visitors.set(
@@ -105,27 +105,29 @@ async function readDays(
   return { views, visitors }
 }
 
-interface Row {
-  readonly at: number
-  readonly n: number
-  readonly hours: number
+/** Columns of hours or days. `hours` is that of {@link openVisitors}. */
+function columnsOf(unit: 'hour' | 'day') {
+  return {
+    unit: [String, `'${unit}'`],
+    at: [Number, unit],
+    views: Number,
+    visitors: Number,
+    hours: [Number, '0'],
+  } as const
 }
 
+type Row = Selected<ReturnType<typeof columnsOf>>
+
 /** The rows by their unit; visitors as [hours, visitors] by their day. */
-function sorted(rows: readonly SqlRow[]): {
+function sorted(rows: readonly Row[]): {
   readonly hour: readonly Row[]
   readonly day: readonly Row[]
   readonly groups: ReadonlyMap<number, [hours: number, visitors: number][]>
 } {
-  const ofUnit = (unit: string): Row[] =>
-    rows.flatMap((row) =>
-      row['unit'] === unit
-        ? [{ at: Number(row['at']), n: Number(row['n']), hours: Number(row['hours'] ?? 0) }]
-        : [],
-    )
+  const ofUnit = (of: string): Row[] => rows.filter(({ unit }) => unit === of)
   const groups = new Map<number, [hours: number, visitors: number][]>()
-  for (const { at, n, hours } of ofUnit('visitors')) {
-    groups.set(at, [...(groups.get(at) ?? []), [hours, n]])
+  for (const { at, visitors, hours } of ofUnit('visitors')) {
+    groups.set(at, [...(groups.get(at) ?? []), [hours, visitors]])
   }
   return { hour: ofUnit('hour'), day: ofUnit('day'), groups }
 }
