@@ -66,7 +66,8 @@ async function bench(options: Partial<WideCacheOptions<unknown>> = {}) {
         database,
         collect: false,
         logger: SILENT,
-        closeTimeoutMs: 500,
+        // Longer than any commit here takes on a busy machine.
+        closeTimeoutMs: 60_000,
         async commit(rows, tx) {
           await tx.query(
             `INSERT INTO taken (row) VALUES ${rows.map(() => '(?)').join(', ')}`,
@@ -220,7 +221,7 @@ test('close brings rows and sums to SQL; later rows are dropped, and close repea
 
 test('close with SQL down leaves the rows in the cache for another collector', async () => {
   const cache = memory()
-  const { wide, open, taken, broken } = await bench({ cache: shared(cache) })
+  const { wide, open, taken, broken } = await bench({ cache: shared(cache), closeTimeoutMs: 500 })
   const other = open()
   await wide.migrate()
   broken.database = true
@@ -234,7 +235,7 @@ test('close with SQL down leaves the rows in the cache for another collector', a
 
 test('close with SQL down loses the rows of a private cache, and says so', async () => {
   const log = keptLog()
-  const { wide, broken } = await bench({ logger: log })
+  const { wide, broken } = await bench({ logger: log, closeTimeoutMs: 500 })
   wide.append('a')
   await wide.flush()
   broken.database = true
@@ -269,7 +270,7 @@ test('close with a database that hangs takes its time, and not the time of each 
 
 test('close with both down counts what is lost, and says so', async () => {
   const log = keptLog()
-  const { wide, broken } = await bench({ logger: log })
+  const { wide, broken } = await bench({ logger: log, closeTimeoutMs: 500 })
   broken.cache = broken.database = true
   wide.append('a')
   wide.append('b')

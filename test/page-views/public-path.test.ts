@@ -43,6 +43,8 @@ function proxy(port: number) {
         answer.pipe(res)
       },
     )
+    // The page still asks when the site ends.
+    asked.once('error', () => res.destroy())
     req.pipe(asked)
   }
 }
