@@ -216,7 +216,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       'const isAhead =\n' +
       '  this.#wentBackAt > -Infinity && isFarAhead(watermark, this.#grid.layers, now)',
     told: /is ahead of the clock/,
-    seed: 129,
+    seed: 246,
   },
   {
     name: 'a watermark falls to layers of which only the newest have been read',

@@ -171,6 +171,16 @@ test('a hint ahead of the present tells of no frame that may yet be drained', as
   assert.equal(young.layer, undefined, 'it is asked for again when its layer is due')
 })
 
+test('a frame placed while the clock was ahead is committed, not left to a far layer', async () => {
+  const { clock, world, outbox, attempts, frames } = bench()
+  world.takes = () => true
+  const [placed, ahead] = frames as [HeldFrame, HeldFrame]
+  outbox.acknowledge(placed, 30)
+  outbox.acknowledge(ahead, 1_000_000)
+  await clock.advance(9_000)
+  assert.deepEqual(attempts, [[1]])
+})
+
 test('the log names the cache for what it has lost, and only for that', async () => {
   const { clock, outbox, frames, hint, upkeep, told } = bench()
   const [lost, waiting] = frames as [HeldFrame, HeldFrame]

@@ -4,6 +4,7 @@ import type { Environment } from '../../support/environment.js'
 import { missingIn, readHint } from '../drain-hint.js'
 import type { GridSettings } from '../grid-options.js'
 import type { GridRecord } from '../ledger/grid-record.js'
+import { MAX_AHEAD_MS } from '../published-watermark.js'
 import type { DirectCommit, Reason } from './direct-commit.js'
 import type { Numbering } from './numbering.js'
 import type { HeldFrame, Outbox } from './outbox.js'
@@ -207,12 +208,19 @@ export class Upkeep {
     })
   }
 
-  /** Tells whether a collector has not found a frame in its layer. Never rejects. */
+  /**
+   * Tells whether a collector has not found a frame in its layer, or will not look there in time:
+   * it was placed while the clock was ahead. Never rejects.
+   */
   async #findMissing(): Promise<boolean> {
     const { cache, record, environment, settings, outbox } = this.#parts
     const { grid } = record
     if (!grid) return false
-    const newest = grid.layers.at(environment.clock.now()) - settings.drainAfterLayers
+    const now = environment.clock.now()
+    const farthest = grid.layers.at(now + 2 * MAX_AHEAD_MS)
+    const ahead = [...outbox.frames()].filter(({ layer = 0 }) => layer > farthest)
+    if (ahead.length > 0) return this.#miss(ahead)
+    const newest = grid.layers.at(now) - settings.drainAfterLayers
     // The clock was ahead when a hint told of younger layers.
     if (this.#toldOf > newest) this.#toldOf = -1
     const isUnknown = ({ layer }: HeldFrame): boolean =>
@@ -224,9 +232,14 @@ export class Upkeep {
     const to = Math.min(hint.to, newest)
     const { missing, isSure } = missingIn({ ...hint, to }, outbox.frames())
     if (isSure) this.#toldOf = to
-    const found = missing.filter((frame) => !this.#missing.has(frame))
+    return this.#miss(missing)
+  }
+
+  /** Notes that no collector brings some frames. Tells whether it has not been noted before. */
+  #miss(frames: readonly HeldFrame[]): boolean {
+    const found = frames.filter((frame) => !this.#missing.has(frame))
     for (const frame of found) {
-      outbox.miss(frame)
+      this.#parts.outbox.miss(frame)
       this.#missing.add(frame)
     }
     return found.length > 0
