@@ -147,6 +147,7 @@ export const OTHERS = [
   'jsonCodec',
   'lenientPath',
   'referrerHost',
+  'section',
   'source',
 ]
 

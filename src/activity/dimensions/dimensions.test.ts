@@ -9,6 +9,7 @@ import { country } from './country.js'
 import { deviceClass } from './device-class.js'
 import { isReadyMade } from './ready-made.js'
 import { referrerHost } from './referrer-host.js'
+import { section } from './section.js'
 import { source } from './source.js'
 import { SOURCES } from './sources.js'
 
@@ -208,6 +209,21 @@ describe('campaign()', () => {
   })
 })
 
+describe('section()', () => {
+  for (const [url, value] of [
+    ['/blog/2026/spring?a=/b', '/blog/'],
+    ['/blog/', '/blog/'],
+    ['/%62log/../blog/a', '/blog/'],
+    ['https://forum.example/blog/a', '/blog/'],
+    ['/blog', undefined],
+    ['/?a=/b/c', undefined],
+    ['//blog/a', undefined],
+    ['*', undefined],
+  ] as const) {
+    test(`${url}: ${value}`, () => assert.equal(section()(requestOf({}, url)), value))
+  }
+})
+
 describe('country()', () => {
   for (const [said, code] of [
     ['de', 'DE'],
@@ -259,6 +275,7 @@ test('ready-made dimensions are marked: no place is remembered for them', () => 
     campaign(),
     country('cf-ipcountry'),
     deviceClass(),
+    section(),
   ]) {
     assert(isReadyMade(dimension))
   }

@@ -8,6 +8,7 @@ import { campaign } from './campaign.js'
 import { country } from './country.js'
 import { deviceClass } from './device-class.js'
 import { referrerHost } from './referrer-host.js'
+import { section } from './section.js'
 import { source } from './source.js'
 import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packText } from '../packed-dimensions.js'
 
@@ -24,6 +25,7 @@ const MAKERS = new Map<unknown, string>([
   [country, "country('cf-ipcountry')"],
   [deviceClass, 'deviceClass()'],
   [referrerHost, 'referrerHost()'],
+  [section, 'section()'],
   [source, 'source()'],
 ])
 
