@@ -1,29 +1,73 @@
-// Writes the page of the dashboard to dist/: one script, another one for the operation, which is
-// loaded when it is opened, and one style sheet.
+// Writes the page of the dashboard to dist/, or to another folder: one script and one style sheet.
+// What the first view does not need is in files that are loaded when it is needed. They take what
+// they share with the first script from there.
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
 
-const [from, to] = ['src', 'dist'].map((root) =>
-  fileURLToPath(new URL(`../${root}/dashboard/assets`, import.meta.url)),
-)
+const folder = (root) => fileURLToPath(new URL(`../${root}/dashboard/assets`, import.meta.url))
+const [from, to] = [folder('src'), process.argv[2] ?? folder('dist')]
+const read = (file) => readFileSync(`${from}/${file}`, 'utf8')
 
-await build({
-  entryPoints: ['dashboard.js', 'operation.js', 'dashboard.css', 'operation.css'].map(
-    (file) => `${from}/${file}`,
-  ),
-  outdir: to,
+const LATER = [
+  'alarm.js',
+  'days.js',
+  'empty.js',
+  'item.js',
+  'operation.js',
+  'table.js',
+  'times.js',
+  'tip.js',
+]
+/** Modules that are in those files alone. */
+const OF_LATER = [...LATER, 'amounts.js', 'grid.js', 'ledger.js']
+const IMPORT = /^import \{([^}]+)\} from '\.\/([\w-]+\.js)'/gm
+const imports = OF_LATER.flatMap((file) => [...read(file).matchAll(IMPORT)])
+const shared = new Map()
+for (const [, names, module] of imports) {
+  if (OF_LATER.includes(module)) continue
+  const known = shared.get(module) ?? new Set()
+  shared.set(module, known)
+  for (const name of names.split(',')) if (name.trim()) known.add(name.trim())
+}
+
+const options = {
   bundle: true,
   minify: true,
   format: 'esm',
   target: 'es2022',
   charset: 'utf8',
-  external: ['./operation.js'],
   legalComments: 'none',
+  // package.json says that no module of the package does anything when it is loaded.
+  ignoreAnnotations: true,
   logLevel: 'warning',
+}
+await build({
+  ...options,
+  stdin: {
+    contents: ["import './dashboard.js'"]
+      .concat(Array.from(shared, ([of, names]) => `export { ${[...names]} } from './${of}'`))
+      .join('\n'),
+    resolveDir: from,
+  },
+  outfile: `${to}/dashboard.js`,
+  external: LATER.map((file) => `./${file}`),
+})
+await build({
+  ...options,
+  entryPoints: ['dashboard.css', 'later.css', ...LATER].map((file) => `${from}/${file}`),
+  outdir: to,
+  plugins: [
+    {
+      name: 'shared',
+      setup: ({ onResolve }) =>
+        onResolve({ filter: /^\.\/[\w-]+\.js$/ }, ({ path }) =>
+          shared.has(path.slice(2)) ? { path: './dashboard.js', external: true } : undefined,
+        ),
+    },
+  ],
 })
 for (const file of readdirSync(from).filter((one) => /\.(?:html|svg)$/.test(one))) {
   // No text of the page has indentation but code, which is in no line that begins with a tag.
-  const text = readFileSync(`${from}/${file}`, 'utf8').replace(/^\s+(?=<)/gm, '')
-  writeFileSync(`${to}/${file}`, text)
+  writeFileSync(`${to}/${file}`, read(file).replace(/^\s+(?=<)/gm, ''))
 }

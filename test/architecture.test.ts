@@ -71,6 +71,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'activity-top',
       'hour-recount',
       'live',
+      'notes',
       'options',
       'ranges',
       'recount',

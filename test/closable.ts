@@ -47,6 +47,7 @@ export const OPENERS: Readonly<Record<string, Opener>> = {
       top: ['page', { from: 0, to: 1 }],
       instrument: [meter],
       certificate: ['2026-05-17'],
+      note: ['2026-05-17', 'Released 2.0'],
       drain: [{ all: true }],
     },
   },

@@ -2,6 +2,7 @@
 // It writes rows as a collector would have, so it imports what the package does not export. No part
 // of what a site needs.
 import { commitVisits, MAX_COMMIT_ROWS } from '../../dist/activity/commit.js'
+import { writeNote } from '../../dist/activity/notes.js'
 import { packDimensions } from '../../dist/activity/packed-dimensions.js'
 import { sqlite } from '../../dist/database/sqlite/sqlite.js'
 import { addHits } from '../../dist/hits/history.js'
@@ -62,7 +63,24 @@ const DIMENSIONS = {
     ['desktop', 0.38],
     ['tablet', 0.05],
   ],
+  source: [
+    ['search', 0.22],
+    ['internal', 0.2],
+    ['other', 0.18],
+    ['social', 0.07],
+    ['mail', 0.06],
+    ['assistants', 0.03],
+  ],
 }
+/** Bots, what they read for, and their shares. */
+const CRAWLERS = [
+  ['GPTBot training', 0.32],
+  ['Googlebot search', 0.24],
+  ['ClaudeBot training', 0.15],
+  ['bingbot search', 0.11],
+  ['ChatGPT-User assistant', 0.08],
+  ['UptimeRobot monitoring', 0.1],
+]
 
 /**
  * Writes it to a database in which no process counts yet.
@@ -86,13 +104,18 @@ export async function writeHistory({ file, activity, hits, threads }) {
       ['bots', BOTS],
     ]) {
       const name = measureName(activity, measure)
-      const some = visits.filter(() => random() < share)
+      const some = visits.flatMap((visit) => {
+        if (random() >= share) return []
+        return measure === 'bots' ? ofBot(visit, random) : visit
+      })
       await database.transaction((tx) => commitVisits(some, tx, { now, name }))
     }
     const read = visits.flatMap(({ page, time }) =>
       page.startsWith('/threads/') ? [{ item: page.slice('/threads/'.length), at: time }] : [],
     )
     await database.transaction((tx) => addHits(tx, hits, read))
+    const spike = Math.floor(now / (24 * HOUR_MS)) - SPIKE
+    await writeNote(database, activity, spike, 'In the news')
   } finally {
     await database.close()
   }
@@ -112,21 +135,30 @@ function visitsUntil(now, threads, random) {
     const views = Math.round(usual + (isSpike ? SPIKE_VIEWS * share : 0))
     for (let i = 0; i < views; i++) {
       const isOfSpike = i >= usual
+      const page = isOfSpike ? `/threads/${threads[0]}` : pageOf(threads, random)
       visits.push({
         time: hour * HOUR_MS + Math.floor((HOUR_MS * i) / views),
         visitor: visitorOf(hour, Math.floor(views * 0.4 * random()), random),
-        page: isOfSpike ? `/threads/${threads[0]}` : pageOf(threads, random),
-        dimensions: packDimensions(
-          Object.entries(DIMENSIONS).flatMap(([dimension, values]) => {
+        page,
+        dimensions: packDimensions([
+          ...(page === '/' ? [] : ['section', '/threads/']),
+          ...Object.entries(DIMENSIONS).flatMap(([dimension, values]) => {
             const isNews = isOfSpike && dimension === 'referrer'
             const value = isNews ? 'news.example' : oneOf(values, random)
             return value === undefined ? [] : [dimension, value]
           }),
-        ),
+        ]),
       })
     }
   }
   return visits
+}
+
+/** The same read by a bot. */
+function ofBot(visit, random) {
+  const [bot, botPurpose] = (oneOf(CRAWLERS, random) ?? CRAWLERS[0][0]).split(' ')
+  const values = packDimensions(['bot', bot, 'botPurpose', botPurpose])
+  return { ...visit, visitor: null, dimensions: visit.dimensions + values }
 }
 
 /** The front page, or a thread: the first ones more often. */

@@ -16,6 +16,8 @@ import {
   createHits,
   deviceClass,
   referrerHost,
+  section,
+  source,
 } from 'wide-cache'
 import { MAX_AUTHOR, MAX_TEXT, addReply, threadById, threads } from './content.js'
 import { forumPage, messagePage, threadPage } from './pages.js'
@@ -40,6 +42,8 @@ const activity = createActivity({
     // A CDN would send it; here the simulated visitors do.
     country: country('cf-ipcountry'),
     device: deviceClass(),
+    section: section(),
+    source: source(),
   },
   skip: (req) => req.path.startsWith(DASHBOARD),
 })

@@ -2,7 +2,7 @@ import type { Queryable } from '../database/database.js'
 import { measureName, otherMeasure } from '../page-views/measures.js'
 import type { PeriodRange } from '../support/calendar.js'
 import type { ValueViews } from '../dashboard/site-figures.js'
-import { readTop, readValues } from './history.js'
+import { type AskedValues, readTop, readValues } from './history.js'
 import type { Site } from './activity-history.js'
 import { OTHER } from './sums.js'
 
@@ -12,9 +12,9 @@ export async function readActivityTop(
   { name, count }: Site,
   dimension: string,
   range: PeriodRange,
-  n: number,
+  asked: AskedValues,
 ): Promise<ValueViews[]> {
-  const top = await readTop(queryable, measureName(name, count), dimension, range, n)
+  const top = await readTop(queryable, measureName(name, count), dimension, range, asked)
   const other = otherMeasure(count)
   const values = [OTHER, ...top.flatMap(({ value }) => (value === null ? [] : value))]
   // One more, so that any value says how many views have one.

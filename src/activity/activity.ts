@@ -162,4 +162,22 @@ export interface Activity extends Recorder {
    * ```
    */
   certificate(day: string): Promise<ActivityCertificate>
+  /**
+   * Notes what happened on a day, in at most 200 characters. The next note on the day replaces it;
+   * `null` removes it. The dashboard shows it in the chart and in the files of the history, but not
+   * where it is `shared`.
+   *
+   * @param day as in `2026-05-17`
+   * @throws TypeError, RangeError naming what is wrong; what the database throws
+   *
+   * @example
+   * ```js
+   * import { createActivity } from 'wide-cache'
+   *
+   * const activity = createActivity()
+   * await activity.note('2026-05-17', 'Released 2.0')
+   * await activity.close()
+   * ```
+   */
+  note(day: string, text: string | null): Promise<void>
 }

@@ -9,6 +9,7 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { exportSums } from '../cli/export.js'
 import { SILENT } from '../support/logger.js'
+import { section } from './dimensions/section.js'
 import { createActivity } from './site-activity.js'
 
 const folder = temporaryFolder('bots')
@@ -26,6 +27,9 @@ const VIEWS = [
   ['MyOwnCrawler/3.1', '/', 1],
   ['', '/', 1],
   [PERSON, '/a', 7],
+  [PERSON, '/blog/x', 2],
+  [PERSON, '/blog/y', 1],
+  [PERSON, '/blogs/z', 1],
 ] as const
 
 const databases: [string, () => Promise<string>][] = [
@@ -39,10 +43,16 @@ for (const [where, fresh] of databases) {
     const database = await fresh()
     // As many as a site may have.
     const dimensions = Object.fromEntries(
-      Array.from({ length: 16 }, (_, n) => [`d${n}`, () => `value ${n}`]),
+      Array.from({ length: 15 }, (_, n) => [`d${n}`, () => `value ${n}`]),
     )
-    const activity = createActivity({ cache: 'memory:', database, dimensions, logger: SILENT })
+    const activity = createActivity({
+      cache: 'memory:',
+      database,
+      dimensions: { ...dimensions, section: section() },
+      logger: SILENT,
+    })
     const app = express()
+    app.use('/admin', activity.dashboard({ authorize: () => true }))
     app.use(activity.middleware())
     app.use((_req, res) => void res.send('<h1>A page</h1>'))
     for (const [userAgent, page, times] of VIEWS) {
@@ -80,9 +90,28 @@ for (const [where, fresh] of databases) {
       ['/', 7],
       ['/b', 3],
     ])
-    assert.deepEqual(await top('page'), [['/a', 7]])
+    assert.deepEqual(await top('page'), [
+      ['/a', 7],
+      ['/blog/x', 2],
+      ['/blog/y', 1],
+      ['/blogs/z', 1],
+    ])
+    assert.deepEqual(await top('section'), [
+      [null, 7],
+      ['/blog/', 3],
+      ['/blogs/', 1],
+    ])
+    const listed = async (dimension: string) => {
+      const { body } = await request(app).get('/admin/top.json').query({ dimension })
+      return body.figures.map((one: object) => Object.values(one))
+    }
+    assert.deepEqual(await listed('under:/blog/'), [
+      ['/blog/x', 2],
+      ['/blog/y', 1],
+    ])
+    assert.deepEqual(await listed('bots:page'), await top('page', true))
     assert.equal(
-      (await top('d15', true)).reduce((sum, [, views]) => sum + Number(views), 0),
+      (await top('d14', true)).reduce((sum, [, views]) => sum + Number(views), 0),
       19,
     )
     const days = await activity.history({ ...range, by: 'day', dimension: 'bot', value: 'GPTBot' })
@@ -96,8 +125,13 @@ for (const [where, fresh] of databases) {
         all.reduce((sum, day) => sum + day.pageViews!, 0),
         all.reduce((sum, day) => sum + day.bots!, 0),
       ],
-      [7, 19],
+      [11, 19],
     )
+    const today = new Date().toISOString().slice(0, 10)
+    for (const text of ['Released', 'Released \u{1f389}']) await activity.note(today, text)
+    const { body: noted } = await request(app).get('/admin/shown.json?range=7d').expect(200)
+    assert.equal(noted.figures.at(-1).note, 'Released \u{1f389}')
+    await activity.note(today, null)
     let printed = ''
     const out = new Writable({
       write(chunk, _, done) {

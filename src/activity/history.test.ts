@@ -152,7 +152,7 @@ class Recount {
 
 async function topOf(db: Database, name: string, dimension: string, from: number, to: number) {
   const range = { from: from / HOUR_MS, to: to / HOUR_MS }
-  const top = await readTop(db, name, dimension, range, 1_000)
+  const top = await readTop(db, name, dimension, range, { n: 1_000 })
   return new Map(top.map(({ value, pageViews }) => [value, pageViews]))
 }
 

@@ -132,6 +132,12 @@ function sorted(rows: readonly Row[]): {
   return { hour: ofUnit('hour'), day: ofUnit('day'), groups }
 }
 
+/** How many values are asked for, perhaps of those that begin with a text. */
+export interface AskedValues {
+  readonly n: number
+  readonly under?: string | undefined
+}
+
 /**
  * The values of a dimension with the most views, in hours of `range`. Whole days that are closed
  * are read from the totals of their days.
@@ -141,10 +147,10 @@ export async function readTop(
   name: string,
   dimension: string,
   range: PeriodRange,
-  n: number,
+  asked: AskedValues,
 ): Promise<MeasuredValue[]> {
-  const values = await readValues(queryable, name, dimension, range, { n })
-  return values.sort((a, b) => b.pageViews - a.pageViews).slice(0, n)
+  const values = await readValues(queryable, name, dimension, range, asked)
+  return values.sort((a, b) => b.pageViews - a.pageViews).slice(0, asked.n)
 }
 
 /**
@@ -156,7 +162,7 @@ export async function readValues(
   name: string,
   dimension: string,
   { from, to }: PeriodRange,
-  { n, first = [] }: { readonly n: number; readonly first?: readonly string[] },
+  { n, first = [], under = '' }: AskedValues & { readonly first?: readonly string[] },
 ): Promise<MeasuredValue[]> {
   const calendar = await readCalendar(queryable, name)
   // Whole days of the range are closed up to `closedTo`, at the most.
@@ -166,8 +172,10 @@ export async function readValues(
   const closedTo = sql`(SELECT CASE WHEN open_hour > ${lastHour} THEN ${lastHour}
     WHEN open_hour < ${firstHour} THEN ${firstHour} ELSE open_hour END
     FROM activity_books WHERE name = ${name})`
+  const [least, end] = [Buffer.from(under), Buffer.from(`${under}\u{10ffff}`)]
+  const among = under ? sql`AND value >= ${least} AND value < ${end}` : raw('')
   const hours = sql`SELECT value, views FROM activity_hour_values WHERE name = ${name}
-    AND dimension = ${dimension} AND`
+    AND dimension = ${dimension} ${among} AND`
   const wanted = first.map((value) => (value === OTHER ? OTHER_VALUE : Buffer.from(value)))
   const before =
     wanted.length > 0 ? sql`CASE WHEN value IN (${wanted}) THEN 0 ELSE 1 END,` : raw('')
@@ -175,7 +183,7 @@ export async function readValues(
   const { rows } = await execute(queryable)`SELECT value, views, listed FROM (
     SELECT value, SUM(views) AS views, SUM(SUM(views)) OVER () AS listed FROM (
     SELECT value, views FROM activity_day_values WHERE name = ${name}
-    AND dimension = ${dimension} AND day >= ${firstDay} AND day < ${lastDay}
+    AND dimension = ${dimension} ${among} AND day >= ${firstDay} AND day < ${lastDay}
     UNION ALL ${hours} hour >= ${from} AND hour < ${Math.min(firstHour, to)}
     UNION ALL ${hours} hour >= ${closedTo} AND hour < ${to}) AS parts GROUP BY value
     ORDER BY ${before} views DESC, value LIMIT ${n}) AS top
@@ -190,6 +198,6 @@ export async function readValues(
       listed = Number(sum)
     } else all = Number(views)
   }
-  if (all > listed) values.push({ value: null, pageViews: all - listed })
+  if (all > listed && !under) values.push({ value: null, pageViews: all - listed })
   return values
 }

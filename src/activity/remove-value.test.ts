@@ -50,7 +50,7 @@ for (const [dialect, url] of [
       await commit(visitsOf(1), now)
       const top = async (dimension: string, from: number, to: number) => {
         const range = { from: from / HOUR_MS, to: to / HOUR_MS }
-        const values = await readTop(database, name, dimension, range, 100)
+        const values = await readTop(database, name, dimension, range, { n: 100 })
         const found: Record<string, number> = {}
         for (const { value, pageViews } of values) found[String(value)] = pageViews
         return found

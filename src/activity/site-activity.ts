@@ -9,7 +9,7 @@ import type {
   ValuePeriod,
   ValueViews,
 } from '../dashboard/site-figures.js'
-import type { DashboardSource, Dated, Overview } from '../dashboard/source.js'
+import type { DashboardSource, Dated, Note, Overview, Range } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
 import { measureName } from '../page-views/measures.js'
@@ -47,6 +47,7 @@ import {
 } from './ranges.js'
 import { activityRouter, type ActivityRouterOptions } from './router.js'
 import { type ActivityStats, readStats } from './stats.js'
+import { checkedNote, readNotes, writeNote } from './notes.js'
 import { PAGE } from './sums.js'
 import { readValueHistory } from './value-history.js'
 import { MAX_TIME, type Visit } from './visit.js'
@@ -192,7 +193,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     return this.#history(query, overview?.figures.today)
   }
 
-  #valueHistory(query: ValueHistoryQuery): Promise<Dated<ValuePeriod[]>> {
+  #valueHistory(query: ValueHistoryQuery, bots = false): Promise<Dated<ValuePeriod[]>> {
     return this.engine.connections.run(async () => {
       const {
         by,
@@ -202,30 +203,31 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       } = await this.calendar.checked((days) => checkedValueHistory(query, this.#ofBotsToo, days))
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
+      const ofBots = bots || isBotDimension(key.dimension)
       const history = await this.#read(
-        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}`,
-        (database, { name }) => {
-          const ofBots = isBotDimension(key.dimension)
-          return readValueHistory(database, ofBots ? this.#botsName : name, by, range, key)
-        },
+        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}${ofBots ? ':bots' : ''}`,
+        (database, { name }) =>
+          readValueHistory(database, ofBots ? this.#botsName : name, by, range, key),
       )
       return inPeriods(history, long)
     })
   }
 
-  #top(dimension: string, query: TopQuery): Promise<Dated<ValueViews[]>> {
+  /** @param under of values that begin with it */
+  #top(dimension: string, query: TopQuery, under = ''): Promise<Dated<ValueViews[]>> {
     return this.engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.#ofBotsToo)
       const { range, n, ...asked } = await this.calendar.checked((days) => checkedTop(query, days))
       const bots = asked.bots || isBotDimension(known)
       const { historyDays } = this.#settings
+      const among = under && `:${hash('sha256', under, 'base64url')}`
       return this.#read(
-        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}${bots ? ':bots' : ''}`,
+        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}${bots ? ':bots' : ''}${among}`,
         (database, { asOf }) => {
           const { current } = this.calendar
           const hours = wholeDays(range, keptFrom(asOf, historyDays, current), current)
-          if (bots) return readTop(database, this.#botsName, known, hours, n)
-          return readActivityTop(database, this.#settings, known, hours, n)
+          if (bots) return readTop(database, this.#botsName, known, hours, { n, under })
+          return readActivityTop(database, this.#settings, known, hours, { n, under })
         },
       )
     })
@@ -245,8 +247,10 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       overview: () => this.engine.connections.run(() => this.#overview()),
       live: (asOf) => this.engine.connections.run(() => readLive(asOf, this.engine)),
       history: (query) => this.#historyOfNow(query),
-      valueHistory: (query) => this.#valueHistory(query),
-      top: (dimension, query) => this.#top(dimension, query),
+      valueHistory: ({ bots, ...query }) => this.#valueHistory(query, bots),
+      top: (dimension, { under, ...query }) => this.#top(dimension, query, under),
+      hours: (range) => this.#hours(range),
+      notes: (range) => this.#notes(range),
       // Each list of an answer asks for it.
       firstDay: shared(this.engine.clock, FIRST_DAY_MS, () => this.#firstDay()),
       ledger: () => this.ledger(),
@@ -266,6 +270,17 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     )
   }
 
+  /** The page views of each hour of a range of whole hours. */
+  #hours(range: Range): Promise<Dated<number[]>> {
+    return this.engine.connections.run(async () => {
+      const calendar = await this.calendar.read()
+      const [from, to] = [calendar.hourOf(range.from), calendar.hourOf(range.to)]
+      return this.#read(`hours:${from}:${to}`, (database, { name }) =>
+        readHourlyViews(database, name, { from, to }),
+      )
+    })
+  }
+
   /** One after the other: nobody waits for them, and each asks SQL several times. */
   async #certificates(days: number): Promise<ActivityCertificate[]> {
     const today = (await this.calendar.read()).dayOf(this.engine.clock.now())
@@ -282,6 +297,24 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       const number = dayNumber('day', day, now, await this.calendar.read())
       return this.engine.read(this.#keyOf(`certificate:${number}`), async (database, { name }) =>
         readCertificate(database, name, number, await database.now()),
+      )
+    })
+  }
+
+  note(day: string, text: string | null): Promise<void> {
+    return this.engine.connections.run(async () => {
+      const [number, checked] = checkedNote(day, text)
+      await writeNote(this.engine.database, this.#settings.name, number, checked)
+    })
+  }
+
+  /** The notes on the days of a range. */
+  #notes({ from, to }: Range): Promise<Note[]> {
+    return this.engine.connections.run(async () => {
+      const calendar = await this.calendar.read()
+      const days = { from: calendar.dayOf(from), to: calendar.dayOf(to - 1) + 1 }
+      return this.engine.read(this.#keyOf(`notes:${days.from}:${days.to}`), (database) =>
+        readNotes(database, this.#settings.name, days),
       )
     })
   }

@@ -6,6 +6,7 @@ import { memory } from '../cache/memory.js'
 import type { Database } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { checkTimeZones } from '../cli/doctor/time-zones.js'
+import { unpacked } from '../dashboard/assets/packed.js'
 import { createHits } from '../hits/item-hits.js'
 import { expresses } from '../support/http.fixture.js'
 import { type KeptLog, keptLog } from '../support/kept-log.fixture.js'
@@ -117,7 +118,8 @@ test('a dashboard shows the days of its zone, and no hits with days of another o
   await activity.drain({ all: true })
   const app = express().use(activity.dashboard({ authorize: () => true, hits: [hits, others] }))
   const range = 'from=2026-03-29&to=2026-03-29'
-  const { body } = await request(app).get(`/figures.json?${range}`)
+  const { text } = await request(app).get(`/figures.json?${range}`)
+  const body = JSON.parse(text, unpacked)
   const { from, to, zone } = body.span
   assert.deepEqual([(to - from) / 3_600_000, zone], [23, 'Europe/Berlin'])
   assert.equal(body.sums.figures.length, 23)

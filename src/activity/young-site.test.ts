@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import request from 'supertest'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { unpacked } from '../dashboard/assets/packed.js'
 import { addHits } from '../hits/history.js'
 import { createHits } from '../hits/item-hits.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
@@ -35,7 +36,8 @@ test('the growth of a young site is that of the days that it had', async () => {
   const options = { authorize: () => true, hits: [hits] }
   app.use('/empty', empty.dashboard(options))
   app.use(activity.dashboard(options))
-  const ask = async (path: string) => (await request(app).get(path).expect(200)).body
+  const ask = async (path: string) =>
+    JSON.parse((await request(app).get(path).expect(200)).text, unpacked)
   try {
     // Each day has as many views as the others, but for the first, which began with one.
     activity.record({ page: '/', at: (today - OLDEST) * DAY_MS + 23 * HOUR_MS })

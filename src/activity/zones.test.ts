@@ -168,7 +168,7 @@ async function certified({ database, name, calendar }: Site, days: Days, now: nu
     views += certificate.pageViews
     if (certificate.closed) closed++
     const ofDay = (await readDays(database, name, day)).calendar.hoursOf(day)
-    const top = await readTop(database, name, 'page', ofDay, 10)
+    const top = await readTop(database, name, 'page', ofDay, { n: 10 })
     const inTop = top.reduce((sum, { pageViews }) => sum + pageViews, 0)
     if (calendar.firstHour(day) === ofDay.from && calendar.firstHour(day + 1) === ofDay.to) {
       assert.equal(inTop, certificate.pageViews, certificate.day)

@@ -6,6 +6,7 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { commandOf, FLAGS, logFormatOf, type OptionsOf, UsageError } from './arguments.js'
 import { collect } from './collect.js'
 import { exportSums } from './export.js'
+import { note } from './note.js'
 import { removeOneValue } from './remove-value.js'
 import { USAGE } from './usage.js'
 
@@ -201,6 +202,8 @@ describe('a command line that asks for nothing that exists is refused, and not r
     ['a flag without its value', ['collect', '--cache'], /--cache/],
     ['a day that is none', ['certificate', 's3cret'], /^certificate wants one day such as 2026/],
     ['two days', ['certificate', '2026-05-17', '2026-05-18'], /^certificate wants one day/],
+    ['a note on no day', ['note'], /^note wants a day and a text, such as note 2026-05-17/],
+    ['two notes', ['note', '2026-05-17', 's3cret', 's3cret'], /^note wants a day and a text/],
     ['a word behind the command', ['migrate', 's3cret'], /^migrate takes flags only/],
     ['a flag of the other command', ['migrate', '--width', '3'], /^--width is no flag of migrate$/],
     ['another format', ['migrate', '--log', 's3cret'], /^--log wants text or json$/],
@@ -268,7 +271,7 @@ describe('collect refuses wrong options before it opens anything:', () => {
   }
 })
 
-describe('export and remove-value refuse wrong options before they open anything:', () => {
+describe('export, note and remove-value refuse wrong options before they open anything:', () => {
   const DAY = ['export', '--from', '2026-05-17', '--to', '2026-05-18']
   const cases: [name: string, args: readonly string[], message: RegExp][] = [
     ['an export from nowhere', ['export', '--to', '2026-05-17'], /--from is missing/],
@@ -282,19 +285,24 @@ describe('export and remove-value refuse wrong options before they open anything
     ['a period that is none', [...DAY, '--by', 'week'], /"by" is "week"; allowed: "hour" or "day"/],
     ['a number of nothing', [...DAY, '--n', '5'], /--n goes with --top/],
     ['values by the day', [...DAY, '--top', 'page', '--by', 'day'], /--by does not go with --top/],
+    ['no note', ['note', '2026-05-17'], /^note wants a text, or --remove/],
+    ['a note to remove', ['note', '2026-05-17', 's3cret', '--remove'], /^note wants a text, or/],
+    ['a note on a day that is none', ['note', '2026-02-30', '--remove'], /"day" is "2026-02-30"/],
     ['a value of nothing', ['remove-value', '--value', 's3cret'], /--dimension is missing/],
     ['no value', ['remove-value', '--dimension', 'page'], /--value is missing/],
   ]
   for (const [name, args, message] of cases) {
     test(name, async () => {
       const asked = commandOf(args)
-      assert(asked.command === 'export' || asked.command === 'remove-value')
-      await assertRefused(
+      const running =
         asked.command === 'export'
           ? exportSums(asked.options, keptLog(), new PassThrough())
-          : removeOneValue(asked.options, keptLog()),
-        message,
-      )
+          : asked.command === 'note'
+            ? note(asked.options, keptLog())
+            : asked.command === 'remove-value'
+              ? removeOneValue(asked.options, keptLog())
+              : assert.fail(asked.command)
+      await assertRefused(running, message)
     })
   }
 })

@@ -44,12 +44,14 @@ export const FLAGS = {
   },
   import: { name: 'text', id: 'text', measure: 'text', 'skip-invalid': 'switch' },
   'remove-value': { dimension: 'text', value: 'text', name: 'text' },
+  note: { name: 'text', remove: 'switch' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Kind>>>>
 
 /** Readers of the words that follow a command, for those that take more than flags. */
 const WORDS = {
   certificate: (words: readonly string[]) => ({ day: dayOf(words) }),
   import: (words: readonly string[]) => ({ file: fileOf(words) }),
+  note: (words: readonly string[]) => noteOf(words),
   quarantine: (words: readonly string[]) => ({
     action: actionOf('quarantine', ['retry', 'drop'], words, frameId),
   }),
@@ -160,6 +162,13 @@ function refuseBesideModule(given: readonly string[]): void {
 function dayOf([day, ...more]: readonly string[]): string | undefined {
   if (more.length === 0 && (day === undefined || /^\d{4}-\d{2}-\d{2}$/.test(day))) return day
   throw new UsageError('certificate wants one day such as 2026-05-17, or none for today')
+}
+
+/** @throws UsageError */
+function noteOf([day, ...texts]: readonly string[]): { day: string; text: string | null } {
+  const [text = null, more] = texts
+  if (day !== undefined && more === undefined) return { day, text }
+  throw new UsageError('note wants a day and a text, such as note 2026-05-17 "released 2.0"')
 }
 
 /** @throws UsageError */

@@ -71,8 +71,8 @@ function topOf(options: ExportOptions, dimension: string): Read {
     const { name: site, measure } = measureOf(name)
     const values =
       measure === 'bots'
-        ? await readTop(database, name, known, hours, n)
-        : await readActivityTop(database, { name: site, count: measure }, known, hours, n)
+        ? await readTop(database, name, known, hours, { n })
+        : await readActivityTop(database, { name: site, count: measure }, known, hours, { n })
     yield* withSameColumns(values)
   }
 }

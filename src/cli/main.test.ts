@@ -333,6 +333,14 @@ describe('export', () => {
     assert.equal(before.status, 0)
   })
 
+  test('note writes what happened on a day, and removes it', async () => {
+    const day = ['note', '2026-05-18', '--name', 'shop']
+    const written = await run([...day, 'Released 2.0'], env)
+    assertOneLine(written, /noted on 2026-05-18 of "shop"/)
+    assert.equal(written.status, 0)
+    assertOneLine(await run([...day, '--remove'], env), /removed the note on 2026-05-18 of "shop"/)
+  })
+
   test('remove-value takes a page out of the sums, without showing it', async () => {
     const args = ['--name', 'shop', '--dimension', 'page', '--value', '/late']
     const ran = await run(['remove-value', ...args], env)

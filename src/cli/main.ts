@@ -13,6 +13,7 @@ import { doctor } from './doctor/doctor.js'
 import { exportSums } from './export.js'
 import { importHits } from './import.js'
 import { type CommandLog, commandLog } from './log.js'
+import { note } from './note.js'
 import { parked } from './parked.js'
 import { quarantine } from './quarantine.js'
 import { removeOneValue } from './remove-value.js'
@@ -91,6 +92,9 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
       return 0
     case 'import':
       return importHits(asked.options, log)
+    case 'note':
+      await note(asked.options, log)
+      return 0
     case 'remove-value':
       await removeOneValue(asked.options, log)
       return 0

@@ -14,6 +14,7 @@ Commands:
   certificate  prints the figures of a day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
   import <file>  adds to hits what was counted before, from lines "item,hits"; once for each --id
+  note <day> <text>  notes what happened on a day; note <day> --remove removes it
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
 In a terminal start npx wide-cache collect; in a service node_modules/.bin/wide-cache collect, since
@@ -83,6 +84,10 @@ Flags of import. The same command again goes on where it ended, or says that it 
 Flags of remove-value. Page views of the value count as (other) from then on:
   --dimension <dimension>     page, or a dimension of the site
   --value <text>              as top() shows it
+  --name <name>               of the activity (default: activity)
+
+Flags of note. A day has one note, which the next one replaces:
+  --remove                    removes the note
   --name <name>               of the activity (default: activity)
 
 Put a URL with a password into WIDE_CACHE_DATABASE_URL or WIDE_CACHE_SERVERS. In a flag, the history

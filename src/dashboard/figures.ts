@@ -3,8 +3,9 @@ import type { Calendar } from '../support/calendar.js'
 import { MAX_TOP_VALUES } from '../support/periods.js'
 import { type Compared, comparison, type Counts } from './compared.js'
 import type { ValueViews } from './site-figures.js'
+import { askedOf } from './lists.js'
 import { known, type Since, sinceOf } from './since.js'
-import type { DashboardSource, Dated, Range, Read, ShownPeriod, Totals } from './source.js'
+import type { DashboardSource, Dated, Note, Range, Read, ShownPeriod, Totals } from './source.js'
 import type { Span } from './span.js'
 
 export interface SpanFigures {
@@ -18,6 +19,8 @@ export interface SpanFigures {
   readonly firstDay: string | null
   /** By day, where `sums` are by hour: visitors of hours cannot be added up. */
   readonly days: readonly ShownPeriod[] | null
+  /** What happened in each of its periods; empty: nothing in any. */
+  readonly notes: readonly string[]
 }
 
 /** Figures of the period before, by its periods; not all may be seen, or known. */
@@ -26,6 +29,7 @@ export type Earlier = Readonly<
 >
 
 export interface List {
+  /** The name of the list. */
   readonly dimension: string
   readonly top: Dated<readonly Listed[]> | null
 }
@@ -76,11 +80,12 @@ export async function spanFigures(
   read: Read,
 ): Promise<SpanFigures> {
   const { by, from, to, before } = span
-  const [since, sums, then, days] = await Promise.all([
+  const [since, sums, then, days, notes] = await Promise.all([
     sinceOf(source, calendar, read),
     read('history', () => source.history({ from, to, by })),
     before && read('history', () => source.history({ ...before, by })),
     by === 'hour' ? read('history', () => source.history({ from, to, by: 'day' })) : null,
+    read('notes', async () => source.notes?.({ from, to }) ?? []),
   ])
   return {
     span,
@@ -89,6 +94,7 @@ export async function spanFigures(
     earlier: then && earlierOf(then.figures, since),
     firstDay: since.firstDay,
     days: days && days.figures,
+    notes: notesIn(sums?.figures ?? [], notes ?? []),
   }
 }
 
@@ -107,6 +113,22 @@ function earlierOf(periods: readonly ShownPeriod[], since: Since): Earlier {
   )
 }
 
+/** The notes on the days that begin in each of some periods; empty: there are none. */
+export function notesIn(
+  periods: readonly { readonly start: string }[],
+  notes: readonly Note[],
+): string[] {
+  if (notes.length === 0) return []
+  // Of the hours of a day, the first one has its note.
+  const days = periods.map(({ start }) => start.slice(0, 10))
+  return days.map((day, at) => {
+    const until = days.slice(at + 1).find((other) => other !== day)
+    const isLater = days[at - 1] === day
+    const of = notes.filter((one) => one.day >= day && (until === undefined || one.day < until))
+    return isLater ? '' : of.map(({ text }) => text).join(' · ')
+  })
+}
+
 /** What is asked of a list, and when. */
 export interface Asked {
   readonly n: number
@@ -114,20 +136,21 @@ export interface Asked {
   readonly calendar: Calendar
 }
 
-/** The most viewed values of a dimension: `n`, and after them those that have no name. */
+/** The most viewed values of a list: `n`, and after them those that have no name. */
 export async function list(
   source: DashboardSource,
   span: Span,
   { dimension, n, now, calendar }: Asked & { readonly dimension: string },
   read: Read,
 ): Promise<List> {
+  const { dimension: of, ...asked } = askedOf(dimension)
   const values = (range: Range, n: number) =>
-    read('top', () => source.top(dimension, { ...range, n }))
+    read('top', () => source.top(of, { ...range, ...asked, n }))
   const since = await sinceOf(source, calendar, read)
   const [top, compared] = await Promise.all([
     values({ from: span.from, to: span.to }, Math.min(MAX_TOP_VALUES, n + WITHOUT_NAME)),
     comparison<string | null>(span, { now, unit: 'hour', since, calendar }, async (range) =>
-      viewsIn(await values(range, MAX_TOP_VALUES)),
+      viewsIn(await values(range, MAX_TOP_VALUES), asked.under),
     ),
   ])
   if (!top) return { dimension, top }
@@ -140,9 +163,14 @@ export async function list(
   return { dimension, top: upTo(span.to, { ...top, figures: [...named.slice(0, n), ...others] }) }
 }
 
-function viewsIn(top: Dated<readonly ValueViews[]> | null): Counts<string | null> | null {
+function viewsIn(
+  top: Dated<readonly ValueViews[]> | null,
+  under?: string,
+): Counts<string | null> | null {
   const listed = new Map(top?.figures.map(({ value, pageViews }) => [value, pageViews]))
-  return top && { listed, isWhole: !listed.has(OTHER) && listed.size < MAX_TOP_VALUES }
+  // Pages under a path may also be among all others.
+  const isWhole = under === undefined && !listed.has(OTHER) && listed.size < MAX_TOP_VALUES
+  return top && { listed, isWhole }
 }
 
 function hasName(dimension: string, value: string | null): boolean {

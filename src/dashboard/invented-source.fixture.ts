@@ -1,6 +1,14 @@
 /** An activity whose figures are invented, for the tests of the dashboard. */
 import type { LiveActivity } from './site-figures.js'
-import type { DashboardHits, DashboardSource, Dated, Range, ValueRange } from './source.js'
+import type {
+  DashboardHits,
+  DashboardSource,
+  Dated,
+  ListRange,
+  Note,
+  Range,
+  ValueRange,
+} from './source.js'
 import type { CalendarSource } from '../support/calendar.js'
 import { UTC_DAYS } from '../support/utc-days.fixture.js'
 import { summedBy } from '../support/calendar-days.js'
@@ -33,7 +41,12 @@ const VALUES: Readonly<Record<string, readonly (string | null)[]>> = {
   campaign: [null, 'newsletter/email/november', 'launch/social/video'],
   country: ['DE', 'US', 'FR', 'BR', 'JP', null],
   device: ['phone', 'desktop', 'tablet'],
+  section: ['/thread/', '/blog/', null],
+  bot: ['GPTBot', 'Googlebot', null],
+  botPurpose: ['training', 'search'],
 }
+/** The lists that the page begins with. */
+const FIRST = ['page', 'referrer', 'campaign', 'country', 'device']
 
 interface InventedPeriod {
   readonly start: string
@@ -65,11 +78,13 @@ export class InventedSource implements DashboardSource {
   trouble: string | undefined
   /** Page views that have come in this hour since the source was made. */
   come = 0
+  /** Notes on days. */
+  written: Note[] = []
   /** Figures are those of this moment, as while no collector comes. */
   staleSince: number | undefined
   readonly #now: () => number
 
-  constructor(now: () => number, dimensions: readonly string[] = Object.keys(VALUES)) {
+  constructor(now: () => number, dimensions: readonly string[] = [...FIRST, 'section']) {
     this.#now = now
     this.dimensions = dimensions
   }
@@ -152,9 +167,21 @@ export class InventedSource implements DashboardSource {
     return this.#dated(sums, 'history')
   }
 
+  async hours({ from, to }: Range) {
+    this.#ask('hours')
+    const first = from / HOUR_MS
+    return this.#dated(
+      Array.from({ length: (to - from) / HOUR_MS }, (_, at) => viewsOf(first + at)),
+    )
+  }
+
+  async notes({ from, to }: Range) {
+    return this.written.filter(({ day }) => from <= Date.parse(day) && Date.parse(day) < to)
+  }
+
   /** A value that is `(other)` on Sundays. */
-  async valueHistory({ from, to, by, dimension, value }: ValueRange) {
-    this.#ask(`history of ${dimension} ${value}`)
+  async valueHistory({ from, to, by, dimension, value, bots }: ValueRange) {
+    this.#ask(`history of ${dimension} ${value}${bots ? ' by bots' : ''}`)
     const { figures, ...dated } = await this.history({ from, to, by })
     return {
       ...dated,
@@ -165,15 +192,19 @@ export class InventedSource implements DashboardSource {
     }
   }
 
-  async top(dimension: string, { from, to, n }: Range & { readonly n: number }) {
-    this.#ask(`top ${dimension} ${n}`)
+  async top(dimension: string, { from, to, n, bots = false, under = '' }: ListRange) {
+    this.#ask(`top ${dimension} ${n}${under && ` under ${under}`}${bots ? ' by bots' : ''}`)
     const hours = (to - from) / HOUR_MS
+    const values = VALUES[dimension] ?? []
     return this.#dated(
-      (VALUES[dimension] ?? []).slice(0, n).map((value, at) => {
-        const pageViews = Math.round((hours * 90) / (at + 1))
-        // The second page is one that a cache in front answers.
-        return { value, pageViews, seen: at === 1 ? 2 * pageViews : Math.floor(pageViews / 2) }
-      }),
+      values
+        .filter((value) => !under || value?.startsWith(under))
+        .slice(0, n)
+        .map((value, at) => {
+          const pageViews = Math.round((hours * (bots ? 30 : 90)) / (at + 1))
+          // The second page is one that a cache in front answers.
+          return { value, pageViews, seen: at === 1 ? 2 * pageViews : Math.floor(pageViews / 2) }
+        }),
     )
   }
 
@@ -238,7 +269,7 @@ export class InventedSource implements DashboardSource {
 
 /** Lists that are full, as those of a large site. */
 export class LargeSource extends InventedSource {
-  override async top(dimension: string, range: Range & { readonly n: number }) {
+  override async top(dimension: string, range: ListRange) {
     const { figures, ...dated } = await super.top(dimension, range)
     const most = figures[0]?.pageViews ?? 0
     const more = Array.from({ length: range.n - figures.length }, (_, at) => ({

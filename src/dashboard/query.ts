@@ -10,6 +10,7 @@ import {
   momentOf,
   rangeOf,
 } from '../support/periods.js'
+import { isUnder, listNames } from './lists.js'
 import type { Range } from './source.js'
 
 /** A query that is wrong: becomes an answer 400. */
@@ -52,11 +53,17 @@ export function historyQuery(
   return { range: { ...timeOf(query, now, unit, MAX_PERIODS[unit], calendar), by }, query }
 }
 
-/** @throws QueryError */
-export function dimensionOf(dimension: string | null, dimensions: readonly string[]): string {
-  const known = dimensions.find((one) => one === dimension)
-  if (known === undefined) throw new QueryError('dimension', dimension, dimensions.join(', '))
+/** The name of a list with values that have a history. @throws QueryError */
+export function valuesList(name: string | null, dimensions: readonly string[]): string {
+  const all = listNames(dimensions)
+  const known = all.find((one) => one === name)
+  if (known === undefined) throw new QueryError('dimension', name, all.join(', '))
   return known
+}
+
+/** The name of a list. @throws QueryError */
+export function listName(name: string | null, dimensions: readonly string[]): string {
+  return name !== null && isUnder(name, dimensions) ? name : valuesList(name, dimensions)
 }
 
 /** `dimension`, `from`, `to` and `n`; the range is widened to whole hours. */
@@ -69,7 +76,7 @@ export function topQuery(
   const query = parametersOf(url, ['dimension', 'from', 'to', 'n'])
   return {
     ...timeOf(query, now, 'hour', MAX_HOURS_OF_DAYS, calendar),
-    dimension: dimensionOf(query.get('dimension'), dimensions),
+    dimension: listName(query.get('dimension'), dimensions),
     n: countOf(query.get('n')),
   }
 }

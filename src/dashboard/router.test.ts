@@ -8,6 +8,7 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { servedAssets } from './assets.js'
+import { unpacked } from './assets/packed.js'
 import { HOSTILE, InventedSource, inventedHits } from './invented-source.fixture.js'
 import type { DashboardOptions } from './options.js'
 import { dashboardRouter } from './router.js'
@@ -19,12 +20,27 @@ const DATA = [
   '/figures.json',
   '/operation.json',
   '/item.json?dimension=page&value=%2F',
+  '/times.json',
   '/history.json',
   '/top.json?dimension=page',
   '/shown.json',
 ]
 const FILES = ['/history.csv', '/top.csv?dimension=page', '/shown.csv?dimension=page']
 const ASSETS = [...servedAssets().keys()].filter((path) => !/(?:list|chart)\.js$/.test(path))
+
+/** Parses an answer as the page does. */
+function asThePageReads(
+  res: request.Response,
+  done: (error: Error | null, body: unknown) => void,
+): void {
+  res.text = ''
+  res.setEncoding('utf8')
+  res.on('data', (chunk: string) => (res.text += chunk))
+  res.on('end', () => {
+    const isJson = res.headers['content-type']?.includes('json') && res.text !== ''
+    done(null, isJson ? JSON.parse(res.text, unpacked) : {})
+  })
+}
 
 for (const [name, express] of expresses) {
   const site = (
@@ -42,7 +58,11 @@ for (const [name, express] of expresses) {
       next()
     })
     app.use(path, dashboardRouter(source, options, new BurstLogger(log, clock.elapsed), clock))
-    return { app, log, clock, source, get: (below: string) => request(app).get(path + below) }
+    const get = (below: string) =>
+      request(app)
+        .get(path + below)
+        .parse(asThePageReads)
+    return { app, log, clock, source, get }
   }
 
   describe(name, () => {
@@ -127,8 +147,9 @@ for (const [name, express] of expresses) {
       const overview = await source.overview()
       assert.deepEqual(body.overview, overview)
       const live = await source.live(overview.asOf)
-      const layers = live.layers.map(({ start, pageViews }) => ({ start, pageViews }))
-      assert.deepEqual(body.live, { ...live, layers })
+      const { layers, ...tail } = live
+      const pageViews = layers.reduce((sum, layer) => sum + layer.pageViews, 0)
+      assert.deepEqual(body.live, { ...tail, pageViews })
       assert.deepEqual(body.ledger, { asOf: body.time, ...(await source.ledger()) })
       assert.equal(body.trouble, null)
     })
@@ -166,14 +187,20 @@ for (const [name, express] of expresses) {
       assert.deepEqual([body.sees, body.live, body.ledger], ['totals', null, null])
       assert.equal(body.overview.figures.pageViews, 1_345)
       const { body: figures } = await get('/figures.json').expect(200)
-      assert.deepEqual([figures.lists, figures.sums.figures.length], [[], 7])
+      assert.deepEqual([figures.lists, figures.later, figures.sums.figures.length], [[], [], 7])
       assert.deepEqual(Object.keys(figures.sums.figures[0]), ['start', 'pageViews', 'visitors'])
       assert.deepEqual((await get('/hits.json').expect(200)).body, [])
       const of = 'dimension=page&value=%2F'
-      for (const path of ['/operation.json', `/item.json?${of}`, '/top.json?dimension=page']) {
+      for (const path of ['/operation.json', '/times.json', `/item.json?${of}`]) {
         await get(path).expect(403)
       }
-      for (const path of ['/top.csv?dimension=page', '/history.json?by=hour', '/history.csv']) {
+      for (const path of [
+        '/top.json?dimension=page',
+        '/top.csv?dimension=page',
+        '/top.csv?dimension=bot',
+        '/history.json?by=hour',
+        '/history.csv',
+      ]) {
         await get(path).expect(403)
       }
       await get('/figures.json?dimension=page').expect(400)
@@ -380,7 +407,7 @@ for (const [name, express] of expresses) {
         assert.equal(whole?.length, by === 'hour' ? 1 : undefined)
         assert.deepEqual(
           lists.map(({ dimension }: { dimension: string }) => dimension),
-          source.dimensions,
+          source.dimensions.filter((one) => one !== 'section'),
         )
       }
       const { body } = await get('/figures.json?from=2026-11-02&to=2026-11-04').expect(200)
@@ -433,6 +460,85 @@ for (const [name, express] of expresses) {
         'pageViews',
         'seen',
       ])
+    })
+
+    test('bots, and the tabs of other lists, are lists that the page asks for later', async () => {
+      const { get, source } = site()
+      const { body } = await get('/figures.json').expect(200)
+      assert.deepEqual(body.later, [
+        { dimension: 'section', tabOf: 'page' },
+        { dimension: 'bot' },
+        { dimension: 'botPurpose', tabOf: 'bot' },
+        { dimension: 'bots:page', tabOf: 'bot' },
+      ])
+      for (const [name, asked, ofFile] of [
+        ['section', 'top section 1000', 'top section 4'],
+        ['bot', 'top bot 1000 by bots', 'top bot 4 by bots'],
+        ['botPurpose', 'top botPurpose 1000 by bots', 'top botPurpose 4 by bots'],
+        ['bots:page', 'top page 1000 by bots', 'top page 4 by bots'],
+        ['under:/thread/', 'top page 1000 under /thread/', 'top page 4 under /thread/'],
+      ] as const) {
+        source.asked.length = 0
+        const { body } = await get(`/figures.json?dimension=${name}`).expect(200)
+        assert.equal(body.lists[0].dimension, name)
+        const { body: top } = await get(`/top.json?dimension=${name}&n=1`).expect(200)
+        assert.equal(source.asked.at(-1), asked.replace('1000', '1'))
+        assert.equal(top.figures.length, 1)
+        const { body: shown } = await get(`/shown.json?dimension=${name}&n=1`).expect(200)
+        const tops = source.asked.filter((one) => one.startsWith('top '))
+        assert.deepEqual(new Set(tops), new Set([asked, ofFile, asked.replace('1000', '1')]), name)
+        const { figures } = await source.history(body.span)
+        const total = figures.reduce(
+          (all, { pageViews, bots }) => all + (name.startsWith('bot') ? bots : pageViews),
+          0,
+        )
+        const [{ pageViews, share }] = shown.figures
+        assert.equal(share, Math.min(1, Math.round((1e4 * pageViews) / total) / 1e4), name)
+      }
+      const { body: under } = await get('/figures.json?dimension=under:/thread/').expect(200)
+      assert.deepEqual(
+        under.lists[0].top.figures.map((one: object) => Object.keys(one).includes('before')),
+        [true, true],
+      )
+      const top = source.top.bind(source)
+      source.top = async (dimension, range) => {
+        const answer = await top(dimension, range)
+        return range.to < NOW - 86_400_000 ? { ...answer, figures: [] } : answer
+      }
+      const again = await get('/figures.json?range=yesterday&dimension=under:/thread/').expect(200)
+      assert.deepEqual(
+        again.body.lists[0].top.figures.map((one: object) => Object.keys(one).includes('before')),
+        [false, false],
+        'a page that was not listed before may have been among all others',
+      )
+      source.asked.length = 0
+      await get('/item.json?dimension=bots:page&value=%2F').expect(200)
+      assert(source.asked.includes('history of page / by bots'))
+      for (const name of ['under:/thread/', 'under:x', 'bots:referrer']) {
+        await get(`/item.json?dimension=${name}&value=%2F`).expect(400)
+      }
+      await get('/figures.json?dimension=under:x').expect(400)
+    })
+
+    test('the hours of a week are those of the range', async () => {
+      const { get, source } = site()
+      const { body } = await get('/times.json?range=yesterday').expect(200)
+      assert.equal(body.figures.length, 168)
+      const { figures } = await source.hours({
+        from: Date.parse('2026-10-25'),
+        to: Date.parse('2026-11-22'),
+      })
+      const sum = body.figures.reduce(
+        (all: number, { pageViews }: { pageViews: number }) => all + pageViews,
+        0,
+      )
+      assert.equal(
+        sum,
+        figures.reduce((all, views) => all + views),
+      )
+      await get('/times.json?n=1').expect(400)
+      source.failing.add('hours')
+      await get('/times.json').expect(503)
     })
 
     test('visits from the site itself are no referrer among others', async () => {

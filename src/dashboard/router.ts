@@ -17,16 +17,18 @@ import { type Asked, firstDayOf, list, spanFigures, totalsOf } from './figures.j
 import { setHeaders } from './headers.js'
 import { hitsList } from './hits.js'
 import { type DashboardOptions, dashboardSettings } from './options.js'
-import { countOf, dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
+import { listsOf } from './lists.js'
+import { countOf, listName, QueryError, SUBJECT_PARAMETERS } from './query.js'
 import { csvOf, fileName, historyTable, shownTable, topTable } from './rows.js'
 import { type Span, spanQuery } from './span.js'
 import { subjectFigures, subjectOf } from './subject.js'
 import { MAX_TOP_VALUES } from '../support/periods.js'
 import { shared } from '../support/shared.js'
 import { answerWithin } from '../support/within.js'
-import { redirected, refuse, sendFigures, sendFile, sendPanel } from './sending.js'
+import { packed, redirected, refuse, sendFigures, sendFile, sendPanel } from './sending.js'
 import type { LiveActivity } from './site-figures.js'
 import type { DashboardSource } from './source.js'
+import { weekHours } from './times.js'
 
 /** Longest wait for an answer of the source. Without one, the panel has no figures this time. */
 const TIMEOUT_MS = 10_000
@@ -49,6 +51,7 @@ const HIDDEN: Readonly<Record<Sees, readonly string[]>> = {
   totals: [
     ...OPERATION,
     '/item.json',
+    '/times.json',
     ...['history', 'top'].flatMap((file) => [`/${file}.json`, `/${file}.csv`]),
   ],
 }
@@ -117,7 +120,8 @@ export function dashboardRouter(
     Promise.all(settings.hits.map((one) => hitsList(one, span, asked, figures)))
 
   const routes = new Map<string, Panel>()
-  const lists = source.dimensions.length + settings.hits.length
+  const { first, later } = listsOf(source.dimensions)
+  const lists = first.length + settings.hits.length
   const pages = {
     allowed: pageOf('allowed', lists),
     figures: pageOf('figures', lists),
@@ -137,7 +141,7 @@ export function dashboardRouter(
   routes.set('/now.json', async (_req, res, sees) => {
     const all = sees === 'allowed'
     const [{ overview, live }, books] = await Promise.all([now(), all ? ledger() : null])
-    const shown = { overview, live: live && withoutCells(live), ledger: books }
+    const shown = { overview, live: live && withoutLayers(live), ledger: books }
     const trouble = all ? (source.advice() ?? troubleOf(shown)) : ageOf(overview)
     sendPanel(res, {
       name: source.name,
@@ -168,18 +172,19 @@ export function dashboardRouter(
     const { span, query, calendar } = await spanAt(req, at, ['dimension'])
     const dimension = query.get('dimension')
     if (dimension !== null) {
-      const known = dimensionOf(dimension, dimensions)
+      const known = listName(dimension, dimensions)
       const asked = { dimension: known, n: MAX_TOP_VALUES, now: at, calendar }
-      return sendPanel(res, { span, lists: [await list(source, span, asked, figures)] })
+      const lists = [await list(source, span, asked, figures)]
+      return sendPanel(res, packed({ span, lists }))
     }
     const [sums, hits, ...lists] = await Promise.all([
       spanFigures(sees === 'totals' ? totals : source, span, calendar, figures),
       hitsIn(span, { n: LISTED, now: at, calendar }),
-      ...dimensions.map((one) =>
+      ...(sees === 'totals' ? [] : first).map((one) =>
         list(source, span, { dimension: one, n: LISTED, now: at, calendar }, figures),
       ),
     ])
-    sendPanel(res, { ...sums, lists, hits })
+    sendPanel(res, packed({ ...sums, lists, hits, later: sees === 'totals' ? [] : later }))
   })
   routes.set('/item.json', async (req, res) => {
     const at = clock.now()
@@ -187,6 +192,12 @@ export function dashboardRouter(
     const subject = subjectOf(query, source.dimensions, settings.hits)
     if (!subject) throw new QueryError('value', null, 'a value, with "dimension" or "hits"')
     sendPanel(res, await subjectFigures(source, subject, span, { now: at, calendar }, figures))
+  })
+  routes.set('/times.json', async (req, res) => {
+    const at = clock.now()
+    const { span, calendar } = await spanAt(req, at, [])
+    const hours = await weekHours(source, span, { now: at, calendar }, figures)
+    sendFigures(res, hours && { span, ...hours })
   })
   for (const [what, tableOf] of Object.entries({
     history: historyTable,
@@ -244,9 +255,9 @@ export function dashboardRouter(
   )
 }
 
-/** The tail without the cells, which only the operation shows. */
-function withoutCells({ layers, ...live }: LiveActivity) {
-  return { ...live, layers: layers.map(({ start, pageViews }) => ({ start, pageViews })) }
+/** The tail without the layers, which only the operation shows. */
+function withoutLayers({ layers, ...live }: LiveActivity) {
+  return { ...live, pageViews: layers.reduce((sum, { pageViews }) => sum + pageViews, 0) }
 }
 
 function ageOf(overview: { readonly stale: boolean } | null): string | undefined {

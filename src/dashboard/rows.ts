@@ -6,12 +6,13 @@
 import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import { csvRow } from '../support/csv.js'
-import { type Asked, list, spanFigures, upTo } from './figures.js'
+import { type Asked, list, notesIn, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
+import { askedOf, isOfBots } from './lists.js'
 import {
   countOf,
-  dimensionOf,
   historyQuery,
+  listName,
   QueryError,
   SUBJECT_PARAMETERS,
   topQuery,
@@ -43,8 +44,9 @@ export interface Tables {
   readonly calendar: Calendar
 }
 
-const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served']
-const BESIDE = ['bots', 'seen', 'served']
+const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served', 'note']
+/** Columns that are left out where no row has them. */
+const BESIDE = ['bots', 'seen', 'served', 'note']
 const OF_VALUE = ['start', 'pageViews']
 /** Text for visits without a value. A value that is equal to it gets an apostrophe. */
 const NO_VALUE = '(none)'
@@ -66,14 +68,23 @@ export function historyTable(
     range,
     what: `${subject ? 'value-' : ''}${range.by}s`,
     columns: subject ? OF_VALUE : HISTORY,
-    read: async () =>
-      upTo(
-        range.to,
-        await (subject
-          ? subjectHistory(source, subject, range, { now, calendar })
-          : source.history(range)),
-      ),
+    read: async () => {
+      if (subject) {
+        return upTo(range.to, await subjectHistory(source, subject, range, { now, calendar }))
+      }
+      const [history, notes] = await Promise.all([source.history(range), source.notes(range)])
+      const { figures } = history
+      return upTo(range.to, { ...history, figures: noted(figures, notesIn(figures, notes)) })
+    },
   }
+}
+
+/** Periods with the notes on their days. */
+function noted<One extends { readonly start: string }>(
+  periods: readonly One[],
+  texts: readonly string[],
+): readonly (One & { readonly note?: string })[] {
+  return periods.map((one, at) => (texts[at] ? { ...one, note: texts[at] } : one))
 }
 
 /** @throws QueryError */
@@ -87,7 +98,10 @@ export function topTable(
     range,
     what: dimension,
     columns: ['value', 'pageViews', 'seen', 'served'],
-    read: async () => upTo(range.to, await source.top(dimension, range)),
+    read: async () => {
+      const { dimension: of, ...asked } = askedOf(dimension)
+      return upTo(range.to, await source.top(of, { ...range, ...asked }))
+    },
   }
 }
 
@@ -102,7 +116,7 @@ export async function shownTable(tables: Tables, url: string, now: number): Prom
     return shownHistory(tables, span, query, now)
   }
   if (name === null) {
-    return shownList(tables, dimensionOf(dimension, dimensions), span, { n, now, calendar })
+    return shownList(tables, listName(dimension, dimensions), span, { n, now, calendar })
   }
   const one = hits.find((one) => one.name === name)
   if (!one || dimension !== null) {
@@ -125,8 +139,8 @@ function shownHistory(
     what: `${subject ? 'value-' : ''}${span.by}s`,
     columns: [...(subject ? OF_VALUE : HISTORY), 'before'],
     async read() {
-      const { sums, before } = subject
-        ? await subjectFigures(source, subject, span, { now, calendar }, whole)
+      const { sums, before, notes } = subject
+        ? { ...(await subjectFigures(source, subject, span, { now, calendar }, whole)), notes: [] }
         : await spanFigures(totals, span, calendar, whole)
       const { figures, ...dated } = sums!
       const rows = figures.map(({ start, ...counts }, at) => ({
@@ -135,7 +149,7 @@ function shownHistory(
         ...(Date.parse(start) <= Date.parse(dated.asOf) ? counts : nothing(counts)),
         before: before?.[at] ?? null,
       }))
-      return { ...dated, figures: rows }
+      return { ...dated, figures: noted(rows, notes) }
     },
   }
 }
@@ -153,7 +167,8 @@ function shownList({ source }: Tables, dimension: string, span: Span, asked: Ask
         spanFigures(source, span, asked.calendar, whole),
         list(source, span, { dimension, ...asked }, whole),
       ])
-      const total = sums!.figures.reduce((all, { pageViews }) => all + (pageViews ?? 0), 0)
+      const of = isOfBots(dimension) ? 'bots' : 'pageViews'
+      const total = sums!.figures.reduce((all, one) => all + (one[of] ?? 0), 0)
       const { figures, ...dated } = top!
       const rows = figures.map((one) => ({ ...one, ...compared(one.pageViews, total, one) }))
       return { ...dated, figures: rows }

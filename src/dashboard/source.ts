@@ -22,10 +22,11 @@ export interface DashboardSource extends Beginning {
   /** The same for one value of a dimension. */
   valueHistory(query: ValueRange): Promise<Dated<readonly ValuePeriod[]>>
   /** The most viewed values; `null` for visits without a value. */
-  top(
-    dimension: string,
-    range: Range & { readonly n: number },
-  ): Promise<Dated<readonly ValueViews[]>>
+  top(dimension: string, range: ListRange): Promise<Dated<readonly ValueViews[]>>
+  /** Page views of each hour of a range, without gaps. */
+  hours(range: Range): Promise<Dated<readonly number[]>>
+  /** What happened on the days of a range. */
+  notes(range: Range): Promise<readonly Note[]>
   ledger(): Promise<LedgerReport>
   /** Certificates of the last days, the oldest first. */
   certificates(days: number): Promise<readonly Certificate[]>
@@ -40,8 +41,16 @@ export interface DashboardSource extends Beginning {
 /** Figures of an hour or a day, perhaps without those that not everybody may see. */
 export type ShownPeriod = Omit<ActivityPeriod, 'bots'> & Partial<Pick<ActivityPeriod, 'bots'>>
 
+/** A note on a day. */
+export interface Note {
+  /** The day, such as `2026-11-01`. */
+  readonly day: string
+  readonly text: string
+}
+
 /** A source of totals. */
-export type Totals = Pick<DashboardSource, 'history' | 'firstDay'>
+export type Totals = Pick<DashboardSource, 'history' | 'firstDay'> &
+  Partial<Pick<DashboardSource, 'notes'>>
 
 /** Says when its figures begin. */
 export interface Beginning {
@@ -84,9 +93,20 @@ export interface Certificate {
   readonly findings: readonly string[]
 }
 
+/** A range of a list of values. */
+export interface ListRange extends Range {
+  readonly n: number
+  /** Whether views are those of bots, and not of people. */
+  readonly bots?: boolean
+  /** Only values that begin with this text. */
+  readonly under?: string
+}
+
 /** A range of the history of a value. */
 export interface ValueRange extends Range {
   readonly by: HistoryPeriod
+  /** Whether views are those of bots, and not of people. */
+  readonly bots?: boolean
   readonly dimension: string
   readonly value: string
 }

@@ -1,7 +1,10 @@
 /** The dashboard's page in Chromium, with invented figures, and the browser's clock in hand. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import express from 'express'
 import type { Browser, BrowserContextOptions, Locator, Page, Response } from 'playwright-core'
+import { temporaryFolder } from '../../test/servers/process.js'
 import { complaintsOf } from '../support/browser.fixture.js'
 import { type Clock, systemClock } from '../support/clock.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -43,6 +46,17 @@ export interface Opening {
   readonly zone?: string
 }
 
+let assets: string | undefined
+
+/** The folder with the page's scripts and styles, which is made once. */
+function bundled(): string {
+  if (assets) return assets
+  const folder = temporaryFolder('dashboard-assets')
+  const script = fileURLToPath(new URL('../../scripts/assets.js', import.meta.url))
+  execFileSync(process.execPath, [script, folder])
+  return (assets = folder)
+}
+
 /** The page, as soon as it says how it is. */
 export async function onStage(
   browser: Browser,
@@ -67,6 +81,14 @@ export async function onStage(
     else if (scene.login === 302) res.redirect('/login')
     else res.status(scene.login).send('<h1>Sign in</h1>')
   })
+  // As the package has them: bundled, since each file is a request.
+  const files = express.static(bundled(), {
+    immutable: true,
+    index: false,
+    maxAge: '1y',
+    redirect: false,
+  })
+  for (const path of ['/admin/activity', '/shared']) app.use(`${path}/:hash`, files)
   app.use(
     '/admin/activity',
     dashboardRouter(
@@ -146,7 +168,7 @@ export async function sideways(page: Page): Promise<number> {
 }
 
 export const card = (page: Page, dimension: string): Locator =>
-  page.locator(`[data-dimension=${dimension}]`)
+  page.locator(`[data-dimension="${dimension}"]`)
 export const tile = (page: Page, id: string): Locator => page.locator(`#tile-${id} .figure`)
 export const bars = (page: Page): Locator => page.locator('path.bar')
 export const plot = (page: Page): Locator => page.locator('[role=slider]')

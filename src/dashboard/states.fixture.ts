@@ -26,6 +26,8 @@ const SITE = [
   'Countries',
   'Devices',
   'Threads',
+  'When people come',
+  'Bots',
 ]
 const LIVE = ['Live · 0 s ago', 'Operation']
 const WEEK = '0 – 0 May 0'
@@ -72,6 +74,47 @@ export const STATES: readonly State[] = [
       'Seen by browsers',
       'Page views by day Whole site, on the scale at the end',
       ...SITE.slice(5),
+    ],
+  },
+  {
+    name: 'section',
+    query: '?dimension=section&value=%2Fthread%2F',
+    arrange: async ({ page }) => {
+      await filled(page)
+      await shows(card(page, 'under:/thread/').locator('tbody tr'), /thread/)
+    },
+    outline: [
+      ...LIVE,
+      'Section /thread/ ×',
+      WEEK,
+      'Share of the site',
+      'Page views',
+      'Best day',
+      'Page views by day 0 – 0 May',
+      'Under /thread/',
+      ...SITE.slice(6),
+    ],
+  },
+  {
+    name: 'bots',
+    query: '?dimension=bot&value=GPTBot&against=whole',
+    arrange: async ({ page }) => {
+      await filled(page)
+      await page.locator('#times').scrollIntoViewIfNeeded()
+      await page.locator('#times td').first().waitFor()
+      await card(page, 'bot').getByRole('button', { name: 'Pages for bots' }).click()
+      await shows(card(page, 'bots:page').locator('tbody tr'), /5,040/)
+    },
+    outline: [
+      ...LIVE,
+      'Bot GPTBot ×',
+      WEEK,
+      'Share of all bots',
+      'Pages sent',
+      'Best day',
+      'Pages sent to bots by day All bots, on the scale at the end',
+      ...SITE.slice(5, -1),
+      'Pages for bots',
     ],
   },
   {
@@ -136,6 +179,7 @@ export const STATES: readonly State[] = [
     name: 'signed-out',
     arrange: async (scene) => {
       await filled(scene.page)
+      await pass(scene.page, 8)
       scene.login = 401
       await pass(scene.page, 8)
       await scene.page.locator('#alarm').waitFor()

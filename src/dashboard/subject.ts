@@ -3,7 +3,8 @@ import { type LongPeriod, summedBy } from '../support/calendar-days.js'
 import type { HistoryPeriod } from '../support/periods.js'
 import { type Asked, upTo } from './figures.js'
 import { refuseOtherZone } from './hits.js'
-import { dimensionOf, QueryError, SUBJECT_PARAMETERS } from './query.js'
+import { askedOf } from './lists.js'
+import { QueryError, SUBJECT_PARAMETERS, valuesList } from './query.js'
 import { known, sinceOf } from './since.js'
 import type { ValuePeriod } from './site-figures.js'
 import type { DashboardHits, DashboardSource, Dated, Read } from './source.js'
@@ -28,7 +29,7 @@ export function subjectOf(
   if (!value || value.length > MAX_VALUE) {
     throw new QueryError('value', value ?? null, 'a value as top.json or hits.json has it')
   }
-  if (name === null) return { dimension: dimensionOf(dimension ?? null, dimensions), value }
+  if (name === null) return { dimension: valuesList(dimension ?? null, dimensions), value }
   const known = hits.find((one) => one.name === name)
   if (!known || dimension !== null) {
     const names = hits.map((one) => one.name).join(', ')
@@ -45,7 +46,9 @@ export async function subjectHistory(
   range: Parameters<DashboardSource['history']>[0],
   { now, calendar }: Pick<Asked, 'now' | 'calendar'>,
 ): Promise<Dated<readonly ValuePeriod[]>> {
-  if ('dimension' in subject) return source.valueHistory({ ...range, ...subject })
+  if ('dimension' in subject) {
+    return source.valueHistory({ ...range, ...subject, ...askedOf(subject.dimension) })
+  }
   await refuseOtherZone(subject.hits, calendar)
   const { by } = range
   const long = isLong(by) ? by : undefined

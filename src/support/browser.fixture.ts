@@ -15,11 +15,16 @@ export function complaintsOf(page: Page): string[] {
 /** The axe-core script, which every page gets that is looked at. */
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
-/** What is hard to use for some people, by axe-core: rules, and where the page breaks them. */
-export async function violationsOf(page: Page): Promise<string[]> {
+/**
+ * What is hard to use for some people, by axe-core: rules, and where the page breaks them.
+ *
+ * @param only rules; all by default
+ */
+export async function violationsOf(page: Page, only?: readonly string[]): Promise<string[]> {
   await page.evaluate(`window.axe || (() => { ${AXE} })()`)
+  const options = { resultTypes: ['violations'], ...(only && { runOnly: only }) }
   return (await page.evaluate(
-    `axe.run({ resultTypes: ['violations'] }).then(({ violations }) =>
+    `axe.run(${JSON.stringify(options)}).then(({ violations }) =>
       violations.map(({ id, nodes }) => id + ': ' + nodes.map(({ target }) => target).join(' ')))`,
   )) as string[]
 }

@@ -23,6 +23,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'cli/main.ts',
   ],
   'A limit of an option or an argument: its refusal names it, and tests try its edges': [
+    'activity/notes.ts MAX_NOTE',
     'activity/packed-dimensions.ts MAX_DIMENSIONS',
     'buckets/options.ts MAX_BUCKETS',
     'cache/memcached/addresses.ts MAX_SERVERS',

@@ -23,7 +23,7 @@ const UNTIL_IT_ASKS_MS = 37_000
 /** Interval at which the forum has new figures. */
 const NEW_FIGURES_MS = 2_000
 /** Of the first view: page, script, styles and figures of 30 days with full lists. */
-const MOST_BYTES = 70_000
+const MOST_BYTES = 60_000
 const TEXT = /^([\d,]+) visitors?, ([\d,]+) page views? in the last 10 minutes$/
 
 let forum: Forum

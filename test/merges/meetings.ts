@@ -323,6 +323,7 @@ export const OTHERS: Readonly<Record<string, string>> = {
   'activity_certificates.end_hour': CLOSED,
   'activity_closed_values.views': CLOSED,
   'activity_hours.visitors': CLOSED,
+  'activity_notes.text': 'The last note on a day counts',
   'global_counter_shards.generation': LOCKED,
   'global_counter_shards.value': LOCKED,
   'sharded_counter_shards.of_shards': LOCKED,

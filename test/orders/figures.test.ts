@@ -36,7 +36,7 @@ const FIGURES: Readonly<Record<string, (ports: Ports) => Promise<string>>> = {
   ),
   top: async ({ database }) => {
     const range = { from: DAY * 24, to: DAY * 24 + 24 }
-    const values = await readTop(database, NAME, 'page', range, 10)
+    const values = await readTop(database, NAME, 'page', range, { n: 10 })
     const views = values.map(({ value, pageViews }) => `${value}:${pageViews}`)
     return views.length === 1 && views[0]!.startsWith('/:')
       ? `${views[0]!.slice(2)},${views[0]!.slice(2)}`

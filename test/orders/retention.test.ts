@@ -59,7 +59,7 @@ test('the figures of a closed day stay while its rows and visitors are removed',
     const figures = async ({ database }: Ports) => ({
       days: await readHistory(database, NAME, 'day', { from: DAY, to: DAY + 1 }),
       hours: await readHistory(database, NAME, 'hour', { from: DAY * 24, to: DAY * 24 + 24 }),
-      top: await readTop(database, NAME, 'page', { from: DAY * 24, to: DAY * 24 + 24 }, 10),
+      top: await readTop(database, NAME, 'page', { from: DAY * 24, to: DAY * 24 + 24 }, { n: 10 }),
       certificate: await readCertificate(database, NAME, DAY, 0),
     })
     const before = await orders.alone(() => figures(reader))
@@ -144,12 +144,12 @@ test('views of a value that comes while it is removed count under it, or as (oth
     })
     assertBooks(orders, 2)
     const range = { from: DAY * 24, to: DAY * 24 + 1 }
-    const top = await orders.alone(() => readTop(writer.database, NAME, 'page', range, 10))
+    const top = await orders.alone(() => readTop(writer.database, NAME, 'page', range, { n: 10 }))
     const views = new Map(top.map(({ value, pageViews }) => [value, pageViews]))
     assert.equal((views.get(OTHER) ?? 0) + (views.get('/secret') ?? 0), 2)
     assert((views.get(OTHER) ?? 0) > 0)
     await orders.alone(() => removeValue(remover.database, NAME, 'page', '/secret'))
-    const all = await orders.alone(() => readTop(writer.database, NAME, 'page', range, 10))
+    const all = await orders.alone(() => readTop(writer.database, NAME, 'page', range, { n: 10 }))
     assert.deepEqual(all, [{ value: OTHER, pageViews: 2 }])
     assertBooks(orders, 2)
   }, BOUNDS)

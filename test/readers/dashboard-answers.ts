@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import express from 'express'
 import request from 'supertest'
+import { unpacked } from '../../src/dashboard/assets/packed.js'
 import { otherMeasure } from '../../src/page-views/measures.js'
 import { DAY_MS } from '../../src/support/clock.js'
 import {
@@ -76,6 +77,12 @@ export async function assertDashboard(
       ),
     )
   }
+  const ofPages = wantedTop(recounted, count, 'page', [from, to])
+  for (const under of ['/', '/a']) {
+    const { body } = await ask('/top.json', { dimension: `under:${under}`, from, to, n: 100 })
+    const wanted = [...ofPages].filter(([value]) => value?.startsWith(under))
+    assert.deepEqual(byValue(body.figures), new Map(wanted), under)
+  }
   const since = ((recounted.views[count].firstDay ?? Infinity) + 1) * DAY_MS
   await assertSpans(ask, { now, count, recounted, name, since })
 }
@@ -91,7 +98,8 @@ async function assertSpans(
   const today = Math.floor(now / DAY_MS) * DAY_MS
   const yesterday = [today - DAY_MS, today] as const
   const before = [yesterday[0] - WEEK_MS, yesterday[1] - WEEK_MS] as const
-  const { body } = await ask('/figures.json', { range: 'yesterday' })
+  const { text } = await ask('/figures.json', { range: 'yesterday' })
+  const body = JSON.parse(text, unpacked)
   assert.deepEqual(
     body.sums.figures,
     wantedHistory(recounted, count, 'hour', periodsOf('hour', ...yesterday)),
@@ -117,6 +125,29 @@ async function assertSpans(
     })
     assert.deepEqual(byValue(top.figures), new Map(compared), dimension)
   }
+  const { body: times } = await ask('/times.json', { range: 'yesterday' })
+  const fourWeeks = [yesterday[1] - 28 * DAY_MS, yesterday[1]] as const
+  const hours = periodsOf('hour', ...fourWeeks).filter((start) => start >= since)
+  const sums = new Map<string, object>()
+  for (const start of hours) {
+    const date = new Date(start)
+    const [weekday, hour] = [(date.getUTCDay() + 6) % 7, date.getUTCHours()]
+    const of = hours.filter((one) => (one - start) % WEEK_MS === 0)
+    const pageViews = of.reduce(
+      (sum, one) => sum + recounted.views[count].views(one, one + DAY_MS / 24),
+      0,
+    )
+    sums.set(`${weekday} ${hour}`, { weekday, hour, pageViews, days: of.length })
+  }
+  assert.deepEqual(
+    new Map(
+      times.figures.map((one: { weekday: number; hour: number }) => [
+        `${one.weekday} ${one.hour}`,
+        one,
+      ]),
+    ),
+    sums,
+  )
   const hits = recounted.hits[count]
   const [list] = (await ask('/hits.json', { range: 'yesterday' })).body
   const [items, then] = [hits.items(...yesterday), hits.items(...before)]

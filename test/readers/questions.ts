@@ -162,6 +162,7 @@ export const dashboard: Reader = {
         ...each(DATES, OTHER_DATES),
         ...each({ ...DATES, dimension: 'page' }, { ...OTHER_DATES, dimension: 'device' }),
       ],
+      '/times.json': [...NAMED, ...each(DATES, OTHER_DATES)],
       '/hits.json': [...NAMED, ...each({ ...DATES, n: 2 }, { ...OTHER_DATES, n: 3 })],
       '/item.json': [
         ...NAMED.map((range) => ({ ...range, ...PAGE })),

@@ -21,7 +21,7 @@ after(() => site.close())
  * the cache.
  */
 const OTHERS: Readonly<Record<string, string>> = {
-  createActivity: 'live ledger metrics health middleware router dashboard record',
+  createActivity: 'live ledger metrics health middleware router dashboard record note',
   createHits: 'ledger metrics health middleware router record delete rename firstDay timeZone',
   WideCache: 'read ledger metrics health append',
   ShardedCounter: 'increment increaseShards',

@@ -137,3 +137,11 @@ CREATE TABLE IF NOT EXISTS activity_closed_values (
   hour_weight BIGINT NOT NULL,
   PRIMARY KEY (name, day, dimension)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
+
+-- What happened on a day, in the words of the site's owner.
+CREATE TABLE IF NOT EXISTS activity_notes (
+  name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
+  day BIGINT NOT NULL,
+  text VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NOT NULL,
+  PRIMARY KEY (name, day)
+) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;

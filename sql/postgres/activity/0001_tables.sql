@@ -112,3 +112,10 @@ CREATE TABLE IF NOT EXISTS activity_closed_values (
   hour_weight BIGINT NOT NULL,
   PRIMARY KEY (name, day, dimension)
 );
+
+CREATE TABLE IF NOT EXISTS activity_notes (
+  name VARCHAR(32) COLLATE "C" NOT NULL,
+  day BIGINT NOT NULL,
+  text VARCHAR(200) NOT NULL,
+  PRIMARY KEY (name, day)
+);

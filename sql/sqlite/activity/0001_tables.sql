@@ -137,3 +137,11 @@ CREATE TABLE IF NOT EXISTS activity_closed_values (
   hour_weight INTEGER NOT NULL,
   PRIMARY KEY (name, day, dimension)
 ) WITHOUT ROWID;
+
+-- What happened on a day, in the words of the site's owner.
+CREATE TABLE IF NOT EXISTS activity_notes (
+  name TEXT NOT NULL,
+  day INTEGER NOT NULL,
+  text TEXT NOT NULL,
+  PRIMARY KEY (name, day)
+) WITHOUT ROWID;

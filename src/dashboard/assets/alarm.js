@@ -34,18 +34,18 @@ function of(trouble, ledger) {
     : []
   if (refused > 0) {
     children.push(
-      html('strong', {}, `The database refused ${counted(refused, 'row')}, which are kept.`),
+      html('strong', `The database refused ${counted(refused, 'row')}, which are kept.`),
       ' To see why, and to try again: ',
-      html('code', {}, 'npx wide-cache quarantine list'),
+      html('code', 'npx wide-cache quarantine list'),
       ', ',
-      html('code', {}, 'npx wide-cache quarantine retry all'),
+      html('code', 'npx wide-cache quarantine retry all'),
       '. ',
     )
   }
   if (document.getElementById('operation')) {
     children.push(link({}, () => ({ view: 'operation' }), 'See the operation'))
   }
-  return html('p', { class: 'wrap' }, ...children)
+  return html('p.wrap', ...children)
 }
 
 /** @param {Readonly<Record<string, number>> | null | undefined} ledger */

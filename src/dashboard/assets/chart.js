@@ -2,9 +2,9 @@
  * Bars, with a dash for each of the period before, or a line for the whole site. Arrow keys and the
  * pointer read one bar after the other. It is drawn anew when its size changes.
  */
-import { html, renew, rightToLeft, setAttributes, svg, table } from './dom.js'
+import { html, renew, rightToLeft, setAttributes, svg } from './dom.js'
 import { number, shortNumber, signed } from './format.js'
-import { hideTip, showTip } from './tip.js'
+import { hideTip, showTip } from './tips.js'
 
 /**
  * @typedef {object} Bar
@@ -35,6 +35,8 @@ const WIDEST = 64
 const CHARACTER = 6.6
 /** A spike is over so many times what four of five bars stay under, and one of few. */
 const SPIKE = 2
+/** Longer notes are cut, and where they would overlap, they are numbers. */
+const LONGEST_NOTE = 24
 const STEPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10]
 
 /** The next round number. @param {number} value */
@@ -65,9 +67,9 @@ export function chart() {
   /** @type {SVGRectElement[]} */
   let hits = []
 
-  const plot = html('div', { class: 'plot', tabindex: 0, role: 'slider', 'aria-label': 'Chart' })
-  const asTable = html('div', { class: 'scrolls', tabindex: 0, role: 'region', hidden: true })
-  const element = html('div', {}, plot, asTable)
+  const plot = html('div.plot', { tabindex: 0, role: 'slider', 'aria-label': 'Chart' })
+  const asTable = html('div.scrolls', { tabindex: 0, role: 'region', hidden: true })
+  const element = html('div', plot, asTable)
 
   plot.addEventListener('pointermove', ({ clientX, clientY }) => {
     const { left, width } = plot.getBoundingClientRect()
@@ -144,7 +146,7 @@ export function chart() {
     if (newData.bars.length !== data?.bars.length) chosen = undefined
     data = newData
     plot.setAttribute('aria-label', `${data.name} by ${data.unit}. Enter opens one.`)
-    if (!asTable.hidden) fillTable()
+    if (!asTable.hidden) void fillTable()
     draw()
     mark(chosen)
   }
@@ -153,20 +155,23 @@ export function chart() {
   function toggle() {
     asTable.hidden = !asTable.hidden
     plot.hidden = !asTable.hidden
-    if (!asTable.hidden) fillTable()
+    if (!asTable.hidden) void fillTable()
     return !asTable.hidden
   }
 
-  function fillTable() {
+  async function fillTable() {
+    const { table } = await import('./table.js')
     if (!data) return
     const { name, unit, bars, beforeName } = data
     const caption = `${name} by ${unit}`
     asTable.setAttribute('aria-label', caption)
-    const columns = [unit, name, ...(beforeName ? [beforeName] : [])]
-    const rows = bars.map(({ title, value, before }) => [
+    const hasNotes = bars.some(({ note }) => note)
+    const columns = [unit, name, ...(beforeName ? [beforeName] : []), ...(hasNotes ? ['Note'] : [])]
+    const rows = bars.map(({ title, value, before, note = '' }) => [
       title[0]?.toUpperCase() + title.slice(1),
       written(value),
       ...(beforeName ? [written(before)] : []),
+      ...(hasNotes ? [note] : []),
     ])
     renew(asTable, [columns, rows], () => [table(caption, columns, rows)])
   }
@@ -233,11 +238,17 @@ export function chart() {
     for (const style of path ? ['halo', 'before'] : []) {
       root.append(svg('path', { class: style, d: path }))
     }
-    bars.forEach(({ note, value }, at) => {
-      if (!note) return
+    const noted = bars.flatMap(({ note }, at) => (note ? [at] : []))
+    const room = (LONGEST_NOTE * CHARACTER * unit) / step
+    const areMany = noted.some((at, of) => of > 0 && at - (noted[of - 1] ?? 0) < room)
+    noted.forEach((at, of) => {
+      const { note = '', value } = bars[at] ?? {}
       const x = across(middle(at))
-      root.append(svg('line', { class: 'pin', x1: x, x2: x, y1: 6, y2: up(value ?? 0) - 2 }))
-      const label = text(within(x, note), 12 * unit, note)
+      const isAtEnd = at > bars.length / 2
+      const short = areMany ? String(of + 1) : cutNote(note)
+      const beside = isAtEnd === turned ? 6 : -6
+      root.append(svg('line', { class: 'pin', x1: x, x2: x, y1: 2, y2: up(value ?? 0) - 2 }))
+      const label = text(x + beside, 12 * unit, short, beside > 0 ? 'start' : 'end')
       label.setAttribute('class', 'strong')
       root.append(label)
     })
@@ -304,6 +315,10 @@ function linesOf({ value, before, beforeTitle, open, note }, data) {
 function text(x, y, content, anchor = 'middle') {
   return svg('text', { x, y, 'text-anchor': anchor, direction: 'ltr' }, content)
 }
+
+/** @param {string} note */
+const cutNote = (note) =>
+  note.length > LONGEST_NOTE ? `${[...note].slice(0, LONGEST_NOTE).join('')}…` : note
 
 /**
  * A bar with round corners.

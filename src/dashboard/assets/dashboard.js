@@ -1,5 +1,4 @@
 /** Puts the parts together, and asks for their figures. */
-import { showAlarm } from './alarm.js'
 import { asked, go, isOperation, item, metric, NO_ITEM, onChange, query } from './choice.js'
 import { byId, keyed } from './dom.js'
 import { figuresView } from './figures.js'
@@ -7,7 +6,8 @@ import { setZone, zoneName } from './format.js'
 import { beginHeader, showAge, showHeader, showSteps } from './header.js'
 import { closeMenu } from './menu.js'
 import { AnswerError, json, poll } from './poll.js'
-import { hideTip } from './tip.js'
+import { styles } from './styles.js'
+import { hideTip } from './tips.js'
 
 const NOW_MS = 5_000
 const FIGURES_MS = 60_000
@@ -125,12 +125,11 @@ function focusItem(to, from) {
   if (to) {
     scrollTo(0, 0)
     figures.heading.focus({ preventScroll: true })
-  } else keyed(figures.lists, from)?.focus()
+  } else (keyed(figures.lists, from) ?? figures.heading).focus()
 }
 
 async function loadOperationView() {
-  const { operationView, styles } = await import('./operation.js')
-  await styles()
+  const [{ operationView }] = await Promise.all([import('./operation.js'), styles()])
   return operationView(zoneName())
 }
 
@@ -155,6 +154,8 @@ async function loadNow() {
   const title = isOperation() ? 'Operation' : (figures.heading.textContent ?? '')
   document.title = `${title || 'Activity'} – ${isNamed ? answer.name : 'Activity'}`
   main.dataset['sees'] = answer.sees
+  // The first view is over.
+  if (lastNow) void loadAlarm().catch(() => undefined)
   lastNow = answer
   showNow(answer)
   return answer.overview?.stale === false
@@ -177,7 +178,24 @@ function showNow(answer) {
  */
 function tell(trouble, ledger, age) {
   showAge(trouble, Number.isNaN(age) ? undefined : age)
-  showAlarm(trouble, ledger)
+  void alarm(trouble, ledger)
+}
+
+/** What says what is wrong: it may not come any more when something is. */
+const loadAlarm = () => Promise.all([import('./alarm.js'), styles()])
+
+/** @param {string | null} trouble @param {Readonly<Record<string, number>> | null} [ledger] */
+async function alarm(trouble, ledger) {
+  const place = byId('alarm')
+  if (!trouble && !ledger?.['quarantined'] && place.hidden) return
+  try {
+    const [{ showAlarm }] = await loadAlarm()
+    showAlarm(trouble, ledger)
+  } catch {
+    // The server may be gone with its scripts.
+    place.hidden = false
+    place.textContent = trouble
+  }
 }
 
 /**

@@ -10,15 +10,18 @@ const SVG = 'http://www.w3.org/2000/svg'
  * out.
  *
  * @template {keyof HTMLElementTagNameMap} T
- * @param {T} tag
- * @param {Attributes} [attributes]
- * @param {Child[]} children
+ * @param {T | `${T}.${string}`} name its tag, and its classes, each after a dot
+ * @param {(Attributes | Child)[]} parts its attributes, if it has any, and its children
  * @returns {HTMLElementTagNameMap[T]}
  */
-export function html(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag)
-  setAttributes(element, attributes)
-  element.append(...children)
+export function html(name, ...parts) {
+  const [tag, ...classes] = name.split('.')
+  const element = document.createElement(/** @type {T} */ (tag))
+  if (classes.length > 0) element.className = classes.join(' ')
+  for (const part of parts) {
+    if (part instanceof Node || typeof part === 'string') element.append(part)
+    else setAttributes(element, part)
+  }
   return element
 }
 
@@ -66,38 +69,6 @@ export function rightToLeft() {
   return getComputedStyle(document.documentElement).direction === 'rtl'
 }
 
-/**
- * A table of texts. The first cell of each row names the row.
- *
- * @param {string} caption
- * @param {readonly string[]} columns
- * @param {readonly (readonly string[])[]} rows
- */
-export function table(caption, columns, rows) {
-  return html(
-    'table',
-    { class: 'plain' },
-    html('caption', { class: 'hidden' }, caption),
-    html(
-      'thead',
-      {},
-      html('tr', {}, ...columns.map((column) => html('th', { scope: 'col' }, column))),
-    ),
-    html(
-      'tbody',
-      {},
-      ...rows.map(([first = '', ...others]) =>
-        html(
-          'tr',
-          {},
-          html('th', { scope: 'row' }, first),
-          ...others.map((cell) => html('td', {}, cell)),
-        ),
-      ),
-    ),
-  )
-}
-
 /** What elements show. @type {WeakMap<Element, string>} */
 const shown = new WeakMap()
 
@@ -128,13 +99,13 @@ export function keyed(within, key) {
   const all = [...within.querySelectorAll('[data-key]')].flatMap((one) =>
     one instanceof HTMLElement ? [one] : [],
   )
-  return all.find(({ dataset }) => dataset['key'] === key)
+  return all.find(({ dataset, offsetParent }) => dataset['key'] === key && offsetParent)
 }
 
 /** A placeholder as wide as a text that is not there yet. @param {string} text */
 export function bone(text) {
-  return html('span', { class: 'bone', 'aria-hidden': 'true' }, text)
+  return html('span.bone', { 'aria-hidden': 'true' }, text)
 }
 
 /** A text for screen readers alone. @param {string} text */
-export const hiddenText = (text) => html('span', { class: 'hidden' }, text)
+export const hiddenText = (text) => html('span.hidden', text)

@@ -5,19 +5,18 @@ import { html } from './dom.js'
 function check(isDone, text) {
   return html(
     'li',
-    {},
     html(
       'span',
       { class: `mark ${isDone ? 'up' : 'quiet'}`, 'aria-hidden': 'true' },
       isDone ? '✓' : '○',
     ),
-    html('span', {}, html('span', { class: 'hidden' }, isDone ? 'Done: ' : 'To do: '), text),
+    html('span', html('span.hidden', isDone ? 'Done: ' : 'To do: '), text),
   )
 }
 
 /** @param {string} code */
 const block = (code) =>
-  html('pre', { tabindex: 0, role: 'region', 'aria-label': 'Code' }, html('code', {}, code))
+  html('pre', { tabindex: 0, role: 'region', 'aria-label': 'Code' }, html('code', code))
 
 /**
  * @param {object} works
@@ -30,12 +29,10 @@ export function emptyState({ cache, database, collector, dimensions }) {
   return [
     html(
       'div',
-      {},
-      html('h2', {}, 'No page views yet'),
-      html('p', {}, 'Open a page of the site in another tab. It is here within 10 seconds.'),
+      html('h2', 'No page views yet'),
+      html('p', 'Open a page of the site in another tab. It is here within 10 seconds.'),
       html(
         'ul',
-        {},
         check(cache, 'The cache answers'),
         check(database, 'The database answers'),
         check(collector, 'A collector runs'),
@@ -44,24 +41,21 @@ export function emptyState({ cache, database, collector, dimensions }) {
     ),
     html(
       'div',
-      {},
-      html('h2', {}, 'If it stays empty'),
-      html('p', {}, 'Is the middleware before your routes?'),
+      html('h2', 'If it stays empty'),
+      html('p', 'Is the middleware before your routes?'),
       block("app.use(activity.middleware())\napp.get('/', …)"),
-      html('p', { class: 'quiet' }, 'Bots, files, and answers other than pages are not counted. '),
+      html('p.quiet', 'Bots, files, and answers other than pages are not counted. '),
     ),
     ...(dimensions
       ? []
       : [
           html(
             'div',
-            {},
-            html('h2', {}, 'Referrers, countries, devices'),
+            html('h2', 'Referrers, countries, devices'),
             html(
               'p',
-              {},
               'Each needs a line of the option ',
-              html('code', {}, 'dimensions'),
+              html('code', 'dimensions'),
               '. Lists are here from the first page view on.',
             ),
             block('dimensions: {\n  referrer: referrerHost(),\n  device: deviceClass(),\n}'),

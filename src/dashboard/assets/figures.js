@@ -10,16 +10,14 @@ import {
   item,
   itemLink,
   metric,
-  NO_ITEM,
   query,
   range,
 } from './choice.js'
 import { bone, byId, hiddenText, html, renew } from './dom.js'
-import { emptyState } from './empty.js'
 import { at, number, percent, shortNumber, span as lasting, zoneName } from './format.js'
 import { days } from './header.js'
-import { fullName, inOneLine, label, ownWords } from './label.js'
-import { kindOf, lists } from './lists.js'
+import { fullName, inOneLine, label } from './label.js'
+import { isOfBots, lists } from './lists.js'
 import { menu } from './menu.js'
 import {
   bothOf,
@@ -33,12 +31,14 @@ import {
   total,
   withToday,
 } from './periods.js'
+import { styles } from './styles.js'
 import { changeText, tiles } from './tiles.js'
 
 /** @typedef {import('./periods.js').Figures} Figures */
 /** @typedef {import('./periods.js').Both} Both */
 /** @typedef {Parameters<ReturnType<typeof lists>['show']>[0]} OfLists */
-/** @typedef {Figures & Pick<OfLists, 'lists' | 'hits'>} Answer */
+/** @typedef {Pick<OfLists, 'lists' | 'hits' | 'later'>} Lists */
+/** @typedef {Figures & Lists & { notes: readonly string[] }} Answer */
 /** @typedef {import('./tiles.js').Tile} Tile */
 /**
  * The figures of now.
@@ -51,9 +51,6 @@ import { changeText, tiles } from './tiles.js'
  */
 
 const NEWEST = 6
-const ONLY_VIEWS =
-  'Page views only: visitors, and values within a value, are not kept, so that nobody can be ' +
-  'followed.'
 const ONCE_A_DAY = 'A visitor is counted once a day, so days are not added up.'
 const REST = 'The rest are feeds, scripts, and browsers that block the report.'
 
@@ -70,48 +67,44 @@ export function figuresView() {
   let lastOverview
   let isCut = false
 
-  const chosen = html('span', { class: 'chosen-item' })
+  const chosen = html('span.chosen-item')
+  /** What a value needs, once it is loaded. @type {typeof import('./item.js') | undefined} */
+  let itemParts
   const heading = html('h1', { tabindex: -1 }, hiddenText('Loading'), bone('22 – 28 November 2026'))
-  const zone = html('span', { class: 'quiet small' })
-  const compare = html('select', { class: 'select', 'aria-label': 'Compare with' })
-  const comparing = html('div', { class: 'against push' }, compare)
-  const wrong = html('p', { class: 'down', role: 'status', hidden: true })
+  const zone = html('span.quiet.small')
+  const compare = html('select.select', { 'aria-label': 'Compare with' })
+  const comparing = html('div.against.push', compare)
+  const wrong = html('p.down', { role: 'status', hidden: true })
   wrong.textContent = 'The address asks for a range that there is not: these are 7 days.'
   const tabs = tiles()
   const drawn = chart()
-  const legend = html('span', { class: 'legend' })
+  const legend = html('span.legend')
   const cut = html('button', { type: 'button', class: 'button', hidden: true })
-  const open = html('a', { class: 'button', hidden: true }, 'Open the page')
+  const open = html('a.button', { hidden: true }, 'Open the page')
   const asTable = html('button', { type: 'button' }, 'Show as a table')
   const files = ['CSV', 'JSON'].map((type) => html('a', { download: true }, `Download as ${type}`))
-  const tools = html('span', { class: 'tools push' }, cut, open, menu('Chart', [asTable, ...files]))
-  const foot = html('p', { class: 'quiet small', id: 'beside' })
+  const tools = html('span.tools.push', cut, open, menu('Chart', [asTable, ...files]))
+  const foot = html('p.quiet.small', { id: 'beside' })
   const newest = html('ol')
-  const reading = html(
-    'div',
-    { class: 'reading', hidden: true },
-    html('h2', {}, 'Newest pages'),
-    newest,
-  )
-  const main = html('div', {}, html('div', { class: 'head' }, legend, tools), drawn.element, foot)
-  const panel = html('div', {
-    class: 'panel',
+  const reading = html('div.reading', { hidden: true }, html('h2', 'Newest pages'), newest)
+  const main = html('div', html('div.head', legend, tools), drawn.element, foot)
+  const panel = html('div.panel', {
     id: 'panel',
     role: 'tabpanel',
     'aria-label': 'Chart',
   })
   panel.append(main, reading)
-  const start = html('div', { class: 'start', hidden: true })
+  const start = html('div.start', { hidden: true })
   const listed = lists()
-  const title = html('div', { class: 'title' }, chosen, heading, zone, wrong, comparing, days)
+  const title = html('div.title', chosen, heading, zone, wrong, comparing, days)
   const card = html(
-    'section',
-    { class: 'card', id: 'history', 'aria-label': 'Figures' },
+    'section.card',
+    { id: 'history', 'aria-label': 'Figures' },
     tabs.element,
     panel,
     start,
   )
-  const element = html('div', {}, title, card, listed.element)
+  const element = html('div', title, card, listed.element)
 
   compare.addEventListener('change', () => {
     go({ against: compare.value === 'before' ? undefined : compare.value }, true)
@@ -138,12 +131,14 @@ export function figuresView() {
     wrong.hidden = !isWrong()
     const of = item()
     const value = of['value'] ?? ''
-    renew(chosen, of, () => (value ? [chip(of, value)] : []))
+    if (value && !itemParts) void loadItem()
+    renew(chosen, [of, !itemParts], () => (value && itemParts ? [itemParts.chip(of, value)] : []))
     listed.note.hidden = value === ''
+    listed.showUnder()
     files.forEach((link, at) =>
       link.setAttribute('href', `shown.${['csv', 'json'][at]}?${query({ ...asked(), ...of })}`),
     )
-    const page = of['dimension'] === 'page' && value ? pageAddress(value) : undefined
+    const page = of['dimension'] === 'page' ? itemParts?.pageAddress(value) : undefined
     open.hidden = page === undefined
     if (page) open.setAttribute('href', page)
     if (!answer) return
@@ -157,7 +152,9 @@ export function figuresView() {
       ['before', `Against ${before ?? 'the period before'}`],
       ['year', 'Against the same days last year'],
       ['none', 'Against nothing'],
-      ...(value ? [['whole', 'Beside the whole site']] : []),
+      ...(value
+        ? [['whole', `Beside ${isOfBots(of['dimension']) ? 'all bots' : 'the whole site'}`]]
+        : []),
     ]
     renew(compare, options, () =>
       options.map(([of, text = '']) => html('option', { value: of }, text)),
@@ -169,13 +166,14 @@ export function figuresView() {
     const of = item()['value'] === undefined ? answer : ofItem
     const isNow = metric() === 'now'
     panel.classList.toggle('split', isNow)
-    reading.hidden = !isNow
+    if (!isNow) reading.hidden = true
+    else void styles().then(() => (reading.hidden = metric() !== 'now'))
     // An address that names a value shows that, and what leads to its page.
     const isEmpty = isNothing() && item()['value'] === undefined
     panel.hidden = isEmpty
     start.hidden = !isEmpty
     listed.element.hidden = isEmpty
-    if (isEmpty) showStart()
+    if (isEmpty) void showStart().catch(() => undefined)
     const today = of === answer ? now?.overview?.figures.today : undefined
     const sums = of?.sums && withToday(of.sums, today)
     if (!answer || !of || !sums) {
@@ -184,7 +182,10 @@ export function figuresView() {
     card.dataset['asOf'] = sums.asOf
     const both = bothOf(of, sums)
     if (of === answer) tabs.update(siteTiles(answer, both), true)
-    else tabs.update(itemTiles(answer, both, of), false)
+    else if (itemParts) {
+      const compared = comparedTo(both, of.span)
+      tabs.update(itemParts.itemTiles(answer, both, compared, listed.find(item())), false)
+    }
     const shown = isNow ? ofToday : of
     const ofShown = isNow ? ofToday?.sums : sums
     if (shown && ofShown) drawChart(shown, isNow ? bothOf(shown, ofShown) : both, ofShown.asOf)
@@ -198,27 +199,35 @@ export function figuresView() {
     const isWhole = !isSite && against() === 'whole'
     const { name: plain, of: valueOf } = metricOf(metric())
     const isLong = span.by === 'week' || span.by === 'month'
-    const name = isLong && metric() === 'visitors' ? 'Visitors of the best day' : plain
+    const ofBots = !isSite && isOfBots(item()['dimension'])
+    const name = ofBots
+      ? 'Pages sent to bots'
+      : isLong && metric() === 'visitors'
+        ? 'Visitors of the best day'
+        : plain
     const names = namesOf(both, span.by)
     const whole = isWhole && answer?.sums ? answer.sums.figures : []
+    const notes = metric() === 'now' ? [] : (answer?.notes ?? [])
+    const wholeName = ofBots ? 'All bots' : 'Whole site'
     const bars = both.map((one, at) => {
       const then = one.then ? valueOf(one.then) : span.before ? null : undefined
-      const before = isWhole ? whole[at]?.pageViews : then
+      const before = isWhole ? whole[at]?.[ofBots ? 'bots' : 'pageViews'] : then
       const to = addressOf(one, span.by)
       return {
         title: names[at]?.title ?? '',
         short: names[at]?.short ?? '',
         ...(!one.isComing && { value: valueOf(one) }),
         ...(before !== undefined && { before }),
-        beforeTitle: isWhole ? 'Whole site' : thenTitle(one, span.by),
+        beforeTitle: isWhole ? wholeName : thenTitle(one, span.by),
         open: one.isOpen,
+        ...(notes[at] && { note: notes[at] }),
         ...(to && { show: () => goRange(to) }),
       }
     })
     const isShare = metric() === 'seen'
     const hasBefore = bars.some(({ before }) => typeof before === 'number')
     const beforeName = isWhole
-      ? 'Whole site, on the scale at the end'
+      ? `${wholeName}, on the scale at the end`
       : metric() === 'now'
         ? 'The same day a week ago'
         : span.before && shortTitle(span.before, span.by)
@@ -235,12 +244,12 @@ export function figuresView() {
     })
     const caption = `${name} by ${span.by}${metric() === 'now' ? ', today' : ''}`
     renew(legend, [caption, hasBefore, beforeName], () => [
-      html('span', { class: 'key' }, caption),
+      html('span.key', caption),
       ' ',
       ...(hasBefore && beforeName
         ? [html('span', { class: isWhole ? 'key line' : 'key dash' }, beforeName)]
         : span.before
-          ? [html('span', {}, 'No figures of the period before')]
+          ? [html('span', 'No figures of the period before')]
           : []),
     ])
     const spikes = isShare || span.by === 'hour' ? undefined : spikesOf(bars)
@@ -253,16 +262,7 @@ export function figuresView() {
   /** @param {readonly Both[]} both @param {boolean} isSite */
   function footOf(both, isSite) {
     if (metric() === 'now') return ''
-    if (!isSite) {
-      const unknown = both.filter(
-        ({ pageViews, isComing }) => pageViews === null && !isComing,
-      ).length
-      const of = both.filter(({ isComing }) => !isComing).length
-      return unknown > 0
-        ? `Not known for ${number(unknown)} of ${number(of)} bars: there the value is among all ` +
-            'others, is not kept any more, or there were no figures yet.'
-        : ONLY_VIEWS
-    }
+    if (!isSite) return itemParts?.itemFoot(both) ?? ''
     if (metric() === 'visitors') return ONCE_A_DAY
     if (metric() === 'seen') return (sharesSeen(both).now ?? 0) > 1 ? WHY_MORE : REST
     const bots = total(both, 'bots')
@@ -343,34 +343,11 @@ export function figuresView() {
     }
   }
 
-  /** @param {Answer} site @param {readonly Both[]} both @param {Figures} of @returns {Tile[]} */
-  function itemTiles(site, both, { span }) {
-    const views = total(both)
-    const all = total(site.sums?.figures ?? [])
-    const best = both.toSorted((a, b) => (b.pageViews ?? 0) - (a.pageViews ?? 0))[0]
-    const isUnknown = both.some(({ pageViews, isComing }) => pageViews === null && !isComing)
-    const { seen } = listed.find(item()) ?? {}
-    const isHits = item()['hits'] !== undefined
-    return [
-      ...(isHits
-        ? []
-        : [{ id: 'share', name: 'Share of the site', value: all ? percent(views / all) : '–' }]),
-      {
-        id: 'views',
-        name: isHits ? 'Hits' : 'Page views',
-        value: `${isUnknown ? '≥ ' : ''}${number(views)}`,
-        ...(against() !== 'whole' && comparedTo(both, span)),
-      },
-      {
-        id: 'best',
-        name: `Best ${span.by}`,
-        value: number(best?.pageViews ?? 0),
-        ...(best && { beside: span.by === 'hour' ? at('time', best.from) : at('day', best.from) }),
-      },
-      ...(seen === undefined
-        ? []
-        : [{ id: 'seen', name: 'Seen by browsers', value: percent(seen) }]),
-    ]
+  async function loadItem() {
+    const [parts] = await Promise.all([import('./item.js'), styles()])
+    itemParts = parts
+    showTitle()
+    draw()
   }
 
   /** Whether the site has never had a page view. */
@@ -379,27 +356,30 @@ export function figuresView() {
     return answer?.sums !== undefined && answer.sums !== null && !isOlder
   }
 
-  function showStart() {
+  async function showStart() {
     const works = {
       cache: Boolean(now?.live),
       database: Boolean(now?.overview),
       collector: now?.overview?.stale === false,
       dimensions: (answer?.lists.length ?? 0) > 1,
     }
+    const [{ emptyState }] = await Promise.all([import('./empty.js'), styles()])
     renew(start, works, () => emptyState(works))
   }
 
   /** @param {Answer} newAnswer */
   function show(newAnswer) {
     answer = newAnswer
-    const { lists, hits, span, sums } = answer
+    const { lists, hits, later, span, sums } = answer
+    const figures = sums?.figures ?? []
     showTitle()
     draw()
     listed.show({
       lists,
       hits,
-      span,
-      total: total(sums?.figures ?? []),
+      later,
+      isCompared: span.before !== null,
+      totals: { pageViews: total(figures), bots: total(figures, 'bots') },
       asOf: now?.overview?.asOf ?? '',
     })
   }
@@ -464,41 +444,9 @@ function addressOf({ start, from, to, isComing }, by) {
   return { from: first, to: last }
 }
 
-/** @param {import('./choice.js').Parameters} of @param {string} value */
-function chip(of, value) {
-  const { dimension = '' } = of
-  const words = ownWords(dimension, value)?.[0]
-  const close = html(
-    'button',
-    { type: 'button', class: 'icon', id: 'close', 'aria-label': 'Close' },
-    '×',
-  )
-  close.addEventListener('click', () => go(NO_ITEM))
-  return html(
-    'span',
-    { class: 'chip', id: 'item' },
-    html('span', { class: 'quiet' }, kindOf(of)),
-    ' ',
-    html('bdi', { title: value }, words ?? label(dimension, value)),
-    close,
-  )
-}
-
 /** @param {{ page: string, pageViews: number }} page */
 function pageNow({ page, pageViews }) {
   const link = itemLink({ dimension: 'page', value: page }, inOneLine(label('page', page)))
   link.dataset['tip'] = fullName('page', page)
-  return html('li', {}, link, html('span', { class: 'push' }, number(pageViews)))
-}
-
-/**
- * The address of a page of the site, or `undefined`. A value is any text, and browsers leave tabs
- * and line breaks out of an address: then `/\t/` is the start of another site's.
- *
- * @param {string} value
- */
-function pageAddress(value) {
-  if (!value.startsWith('/') || !URL.canParse(value, location.origin)) return undefined
-  const { origin, href } = new URL(value, location.origin)
-  return origin === location.origin ? href : undefined
+  return html('li', link, html('span.push', number(pageViews)))
 }

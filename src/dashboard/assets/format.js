@@ -8,15 +8,14 @@ const languages = globalThis.navigator?.languages
 const locale = languages?.length ? [...languages] : undefined
 
 /** @param {Intl.NumberFormatOptions} options */
-const numbersWith = (options) =>
+export const numbersWith = (options) =>
   new Intl.NumberFormat(locale, { numberingSystem: 'latn', ...options })
 /** @param {Intl.DateTimeFormatOptions} options */
-const timesWith = (options) =>
+export const timesWith = (options) =>
   new Intl.DateTimeFormat(locale, { numberingSystem: 'latn', ...options })
 
 const numbers = numbersWith({})
 const shortNumbers = numbersWith({ notation: 'compact' })
-const tenths = numbersWith({ maximumFractionDigits: 1 })
 const percents = numbersWith({ style: 'percent' })
 const changes = numbersWith({ style: 'percent', signDisplay: 'exceptZero' })
 
@@ -42,7 +41,7 @@ function inZone(options) {
 }
 
 /** From right to left, within a sentence from left to right. @param {string} text */
-const apart = (text) =>
+export const apart = (text) =>
   /[\u0590-\u08ff\u200f\ufb1d-\ufefc]/.test(text) ? `\u2068${text}\u2069` : text
 
 /** @param {number} value */
@@ -102,13 +101,6 @@ export function counted(count, thing) {
   return `${number(count)} ${thing}${count === 1 ? '' : 's'}`
 }
 
-/** @param {number} bytes */
-export function size(bytes) {
-  if (bytes < 1_000) return counted(bytes, 'byte')
-  if (bytes < 1_000_000) return `${tenths.format(bytes / 1_000)} kB`
-  return `${tenths.format(bytes / 1_000_000)} MB`
-}
-
 /** `4 s`, `6 min`, `2 h`, `3 d`. @param {number} seconds */
 export function short(seconds) {
   if (seconds < 100) return `${number(Math.round(seconds))} s`
@@ -122,18 +114,6 @@ export function span(seconds) {
   if (seconds >= 3600 && seconds % 3600 === 0) return counted(seconds / 3600, 'hour')
   if (seconds >= 60 && seconds % 60 === 0) return counted(seconds / 60, 'minute')
   return counted(seconds, 'second')
-}
-
-/**
- * A time span that changes, rounded: `8 seconds`, `3 minutes`, `2 days`.
- *
- * @param {number} seconds
- */
-export function about(seconds) {
-  if (seconds < 120) return counted(Math.round(seconds), 'second')
-  if (seconds < 7_200) return counted(Math.round(seconds / 60), 'minute')
-  if (seconds < 172_800) return counted(Math.round(seconds / 3_600), 'hour')
-  return counted(Math.round(seconds / 86_400), 'day')
 }
 
 /** The country's name of a code of two letters. @param {string} code */

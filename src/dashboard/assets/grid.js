@@ -3,7 +3,8 @@
  * It is a table, so that it can be read as one.
  */
 import { html } from './dom.js'
-import { at, counted, size } from './format.js'
+import { size } from './amounts.js'
+import { at, counted } from './format.js'
 
 /** More columns are shown in groups: a cell of the picture is then several of the grid. */
 const MAX_COLUMNS = 60
@@ -22,31 +23,29 @@ const SHADES = [1, 2, 5, 10, 20]
 
 export function gridPanel() {
   const columnWidths = html('colgroup')
-  const head = html('thead', { class: 'hidden' })
+  const head = html('thead.hidden')
   const body = html('tbody')
-  const line = html('tr', { class: 'watermark' })
+  const line = html('tr.watermark')
   const heat = html(
-    'table',
-    { class: 'cells' },
-    html('caption', { class: 'hidden' }, 'Frames in the cells of the grid, newest layer first'),
+    'table.cells',
+    html('caption.hidden', 'Frames in the cells of the grid, newest layer first'),
     columnWidths,
     head,
     body,
   )
-  const element = html('section', { class: 'card', id: 'grid', 'aria-label': 'Grid' })
-  const sum = html('p', { class: 'quiet small' })
+  const element = html('section.card', { id: 'grid', 'aria-label': 'Grid' })
+  const sum = html('p.quiet.small')
   /** @type {Map<string, HTMLTableRowElement>} */
   const rows = new Map()
   let width = -1
 
   const explained = html(
-    'p',
-    { class: 'quiet small' },
+    'p.quiet.small',
     'A cell holds the frames of some seconds, darker with more of them. The collector empties ' +
       'the oldest row, and the watermark follows.',
   )
 
-  element.append(html('h2', {}, 'Grid'), heat, sum, explained)
+  element.append(html('h2', 'Grid'), heat, sum, explained)
   return { element, update }
 
   /** @param {Live | null} live */
@@ -69,11 +68,10 @@ export function gridPanel() {
     width = columns
     rows.clear()
     body.replaceChildren()
-    columnWidths.replaceChildren(html('col', { class: 'times' }), html('col', { span: columns }))
+    columnWidths.replaceChildren(html('col.times'), html('col', { span: columns }))
     head.replaceChildren(
       html(
         'tr',
-        {},
         html('th', { scope: 'col' }, 'Layer'),
         ...Array.from({ length: columns }, (_, at) =>
           html('th', { scope: 'col' }, `Column ${at + 1}`),
@@ -105,7 +103,7 @@ export function gridPanel() {
       html(
         'th',
         { scope: 'row', colspan: width + 1 },
-        html('span', {}, `Watermark ${at('seconds', watermark)}`),
+        html('span', `Watermark ${at('seconds', watermark)}`),
       ),
     )
     const waiting = newestFirst.filter((layer) => !drained.includes(layer))
@@ -120,7 +118,6 @@ export function gridPanel() {
   function newRow(start) {
     const row = html(
       'tr',
-      {},
       html('th', { scope: 'row' }, at('seconds', Date.parse(start))),
       ...Array.from({ length: width }, () => html('td')),
     )
@@ -150,7 +147,7 @@ function shade(td, { frames, bytes }) {
   td.className = `s${SHADES.filter((least) => least <= frames).length}`
   if (td.title === text) return
   td.title = text
-  td.replaceChildren(html('span', { class: 'hidden' }, text))
+  td.replaceChildren(html('span.hidden', text))
 }
 
 /** @param {readonly Cell[]} cells */

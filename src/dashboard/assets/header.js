@@ -1,25 +1,17 @@
 /** The bar at the top: the range, steps through time, and one age for all figures. */
-import { areDays, DEFAULT, goRange, isOperation, range, RANGES, startOf } from './choice.js'
+import { DEFAULT, goRange, isOperation, range, RANGES } from './choice.js'
 import { byId, html, setAttributes } from './dom.js'
 import { short } from './format.js'
+import { styles } from './styles.js'
 
 const OTHER = 'other'
 /** @type {Map<string, HTMLInputElement>} */
 const radios = new Map()
 const select = /** @type {HTMLSelectElement} */ (byId('ranges'))
-const [first, last] = [html('input', { type: 'date' }), html('input', { type: 'date' })]
-const wrong = html('span', { class: 'down', role: 'status' })
-
-/** The days of one's choice. */
-export const days = html(
-  'form',
-  { class: 'days', hidden: true },
-  html('label', {}, 'From ', first),
-  html('label', {}, 'to ', last),
-  html('button', { class: 'button' }, 'Show'),
-  wrong,
-)
-for (const field of [first, last]) field.className = 'field'
+/** The place of the days of one's choice. */
+export const days = html('div', { hidden: true })
+/** @type {ReturnType<typeof import('./days.js')['daysForm']> | undefined} */
+let form
 
 /** Addresses of the ranges before and after this one; `null`: there is none. */
 /** @type {Record<'earlier' | 'later', import('./choice.js').Parameters | null>} */
@@ -34,17 +26,14 @@ function pick(name) {
     byId('range').dataset['stepped'] = String(isByKeys)
     return goRange({ range: name === DEFAULT ? '' : name }, isSame)
   }
-  days.hidden = false
-  first.focus()
+  void showDays().then(() => form?.focus())
 }
 
-/** @param {Event} event */
-function pickDays(event) {
-  event.preventDefault()
-  const isRange = areDays(first.value, last.value)
-  const isTurned = startOf(last.value) < startOf(first.value)
-  wrong.textContent = isRange ? '' : isTurned ? 'The first day is after the last one.' : 'Two days.'
-  if (isRange) goRange({ from: first.value, to: last.value })
+async function showDays(from = '', to = '') {
+  days.hidden = false
+  const [{ daysForm }] = await Promise.all([import('./days.js'), styles()])
+  form ??= daysForm(days)
+  form.show(from, to)
 }
 
 /** Fills the bar. */
@@ -54,7 +43,7 @@ export function beginHeader() {
     const radio = html('input', { type: 'radio', name: 'range', value })
     radio.addEventListener('change', () => pick(radio.value))
     radios.set(radio.value, radio)
-    field.append(html('label', {}, radio, name ?? ''))
+    field.append(html('label', radio, name ?? ''))
     select.append(html('option', { value }, name ?? ''))
   }
   field.addEventListener('keydown', () => (isByKeys = true))
@@ -64,7 +53,6 @@ export function beginHeader() {
     if (!isInside) delete field.dataset['stepped']
   })
   select.addEventListener('change', () => pick(select.value))
-  days.addEventListener('submit', pickDays)
   for (const end of /** @type {const} */ (['earlier', 'later'])) {
     byId(end).addEventListener('click', () => {
       const to = steps[end]
@@ -81,8 +69,7 @@ export function showHeader() {
   for (const [value, radio] of radios) radio.checked = value === chosen
   select.value = chosen
   days.hidden = chosen !== OTHER
-  if (from) [first.value, last.value] = [from, to]
-  wrong.textContent = ''
+  if (from) void showDays(from, to)
   byId('when').hidden = isOperation()
   const unit = { '7d': '7 days', '30d': '30 days', '12m': '12 months', month: 'A month' }[name]
   const step = from ? 'Days' : (unit ?? 'A day')

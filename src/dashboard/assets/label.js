@@ -12,6 +12,9 @@ const INTERNAL = '(internal)'
 /** @type {Readonly<Record<string, readonly [words: string, meaning: string]>>} */
 const NO_VALUE = {
   referrer: ['Direct', 'No page led here, or the browser does not say which.'],
+  source: ['Direct', 'No page led here, or the browser does not say which.'],
+  section: ['In no section', 'Pages such as / and /about.'],
+  bot: ['No name', 'These bots do not say what they are.'],
   campaign: ['No campaign', 'The address named none.'],
   country: ['Unknown country', 'The proxy named none.'],
 }
@@ -86,8 +89,8 @@ export function inOneLine(text) {
   const isCut = text.length > LONG && !RIGHT_TO_LEFT.test(text)
   const tail = isCut ? (/[-/ .].*$/.exec(text.slice(-TAIL))?.[0] ?? text.slice(-TAIL / 2)) : ''
   const head = tail ? text.slice(0, -tail.length) : text
-  const parts = tail ? [html('span', { class: 'tail' }, tail)] : []
-  return html('bdi', { class: 'name', dir: 'auto' }, html('span', {}, head), ...parts)
+  const parts = tail ? [html('span.tail', tail)] : []
+  return html('bdi.name', { dir: 'auto' }, html('span', head), ...parts)
 }
 
 /**
@@ -98,7 +101,7 @@ export function inOneLine(text) {
  */
 export function named(dimension, value) {
   const words = ownWords(dimension, value)
-  return words ? html('em', {}, words[0]) : inOneLine(label(dimension, value))
+  return words ? html('em', words[0]) : inOneLine(label(dimension, value))
 }
 
 /**

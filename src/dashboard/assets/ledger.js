@@ -15,13 +15,13 @@ const BAD = ['quarantined', 'dropped', 'owed', 'lost']
 
 export function ledgerPanel() {
   const rows = html('tbody')
-  const verdict = html('p', { class: 'quiet small' })
-  const caption = html('caption', { class: 'hidden' }, 'What became of all page views')
+  const verdict = html('p.quiet.small')
+  const caption = html('caption.hidden', 'What became of all page views')
   const element = html(
-    'section',
-    { class: 'card', id: 'ledger', 'aria-label': 'What became of all page views' },
-    html('h2', {}, 'What became of all page views'),
-    html('table', { class: 'ledger' }, caption, rows),
+    'section.card',
+    { id: 'ledger', 'aria-label': 'What became of all page views' },
+    html('h2', 'What became of all page views'),
+    html('table.ledger', caption, rows),
     verdict,
   )
 
@@ -63,7 +63,7 @@ function line(name, meaning, count, isBad) {
   return html(
     'tr',
     { class: isBad ? 'down' : undefined },
-    html('th', { scope: 'row' }, name, ' ', html('span', { class: 'quiet small' }, meaning)),
-    html('td', {}, number(count)),
+    html('th', { scope: 'row' }, name, ' ', html('span.quiet.small', meaning)),
+    html('td', number(count)),
   )
 }

@@ -45,12 +45,14 @@ function changeOf({ count, over = count, before }) {
  * @param {object} about
  * @param {string} about.title
  * @param {string} about.count names the column of counts
- * @param {string} [about.dimension] without: items of hits
+ * @param {string} [about.dimension] of the values; without: items of hits
+ * @param {string} [about.name] of the list
+ * @param {string} [about.note] what it says of all its values
  * @param {(value: string) => import('./choice.js').Parameters} about.address of a value's history
  * @param {() => Promise<readonly Entry[]>} about.all asks for all values
  * @param {(type: string, n: number) => string} about.file the address of what is shown, as a file
  */
-export function list({ title, count, dimension = '', address, all, file }) {
+export function list({ title, count, dimension = '', name, note, address, all, file }) {
   /** @type {Shown | undefined} */
   let shown
   /** All values, while they are shown or sorted by change. @type {readonly Entry[] | undefined} */
@@ -64,43 +66,47 @@ export function list({ title, count, dimension = '', address, all, file }) {
   search.placeholder = `Search ${title.toLowerCase()}`
   search.setAttribute('aria-label', search.placeholder)
   const head = html('tr')
-  const body = html('tbody')
+  const body = html('tbody', ...boneRows())
   const holder = html(
     'div',
-    {},
+    { 'aria-hidden': 'true' },
     html(
-      'table',
-      { class: 'ranked' },
-      html('caption', { class: 'hidden' }, `${title}, most viewed first`),
-      html('thead', {}, head),
+      'table.ranked',
+      html('caption.hidden', `${title}, most viewed first`),
+      html('thead', head),
       body,
     ),
   )
-  const nothing = html('p', { class: 'quiet none', hidden: true }, 'Nothing in this time')
-  const foot = html('div', { class: 'foot' })
-  const why = html('p', { class: 'quiet small', hidden: true }, WHY_MORE)
-  const inside = html(
-    'div',
-    { class: 'inside' },
-    html('div', { class: 'top' }, heading, menu(title, files)),
-    search,
-    holder,
-    nothing,
-    why,
-    foot,
-  )
-  const element = html('section', { class: 'card', 'aria-label': title }, inside)
-  element.dataset[dimension ? 'dimension' : 'hits'] = dimension || title
-  new ResizeObserver(() => {
-    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize)
-    const rows = Math.ceil((inside.offsetHeight / rem + GAP_REM) / GRID_REM)
-    element.style.setProperty('--rows', String(rows))
-  }).observe(inside)
+  const nothing = html('p.quiet.none', { hidden: true }, 'Nothing in this time')
+  const foot = html('div.foot')
+  const why = html('p.quiet.small', { hidden: !note }, note ?? WHY_MORE)
+  const tabs = html('div.tabs', heading)
+  const top = html('div.top', tabs, menu(title, files))
+  const element = cardOf(title, top, search, holder, nothing, why, foot)
+  element.dataset[dimension ? 'dimension' : 'hits'] = name ?? title
   search.addEventListener('input', draw)
   for (const link of files) link.addEventListener('click', nameFiles)
   function nameFiles() {
     files.forEach((link, of) =>
       link.setAttribute('href', file(['csv', 'json'][of] ?? '', isOpen ? 1_000 : SHOWN)),
+    )
+  }
+
+  /**
+   * Shows the titles of the cards of which this is one.
+   *
+   * @template {{ title: string }} Card
+   * @param {readonly Card[]} all
+   * @param {(card: Card) => void} choose
+   */
+  function showTabs(all, choose) {
+    tabs.replaceChildren(
+      ...all.map((one) => {
+        if (one.title === title) return heading
+        const button = html('button', { type: 'button', class: 'tab' }, one.title)
+        button.addEventListener('click', () => choose(one))
+        return button
+      }),
     )
   }
 
@@ -140,7 +146,7 @@ export function list({ title, count, dimension = '', address, all, file }) {
   function drawHead() {
     const isSeen = hasSeen()
     renew(head, [sort, shown?.isCompared, isSeen], () => [
-      html('th', { scope: 'col' }, html('span', { class: 'hidden' }, 'Name')),
+      html('th', { scope: 'col' }, html('span.hidden', 'Name')),
       column('views', count),
       html('th', { scope: 'col', class: 'share' }, 'Share'),
       ...(isSeen ? [html('th', { scope: 'col', class: 'seen' }, 'Seen')] : []),
@@ -167,6 +173,7 @@ export function list({ title, count, dimension = '', address, all, file }) {
 
   function draw() {
     if (!shown) return
+    holder.removeAttribute('aria-hidden')
     drawHead()
     nameFiles()
     const { entries: first, total, isCompared, lateSince } = shown
@@ -183,7 +190,7 @@ export function list({ title, count, dimension = '', address, all, file }) {
     holder.classList.toggle('scrolls', isOpen)
     nothing.hidden = visible.length > 0
     holder.hidden = visible.length === 0
-    why.hidden = !isSeen || !visible.some(({ seen }) => (seen ?? 0) > 1)
+    why.hidden = !note && !(isSeen && visible.some(({ seen }) => (seen ?? 0) > 1))
     renew(body, [visible, total, isCompared, isSeen, item(), location.search], () =>
       visible.map((entry) => row(entry, { total, isCompared, isSeen })),
     )
@@ -203,8 +210,7 @@ export function list({ title, count, dimension = '', address, all, file }) {
   }
 
   /** @param {string} since */
-  const late = (since) =>
-    html('span', { class: 'late push' }, `As of ${at('time', Date.parse(since))}`)
+  const late = (since) => html('span.late.push', `As of ${at('time', Date.parse(since))}`)
 
   /** @param {readonly Entry[]} entries */
   function sorted(entries) {
@@ -225,7 +231,7 @@ export function list({ title, count, dimension = '', address, all, file }) {
     const hasHistory = value !== null && !(words && value === OTHER)
     const name = hasHistory
       ? itemLink(address(value), named(dimension, value))
-      : html('span', { class: 'name', tabindex: 0 }, words?.[0] ?? '')
+      : html('span.name', { tabindex: 0 }, words?.[0] ?? '')
     name.dataset['tip'] = words ? `${words[0]}\n${words[1]}` : fullName(dimension, value ?? '')
     const share = total ? Math.min(1, views / total) : undefined
     const isCurrent = value !== null && query(address(value)) === query(item())
@@ -233,9 +239,9 @@ export function list({ title, count, dimension = '', address, all, file }) {
       'tr',
       { class: words ? 'own' : undefined, 'aria-current': isCurrent ? 'true' : undefined },
       html('th', { scope: 'row' }, name),
-      html('td', { class: 'views' }, number(views)),
-      html('td', { class: 'share' }, share === undefined ? '' : shareText(share)),
-      ...(isSeen ? [html('td', { class: 'seen' }, seen === undefined ? '' : percent(seen))] : []),
+      html('td.views', number(views)),
+      html('td.share', share === undefined ? '' : shareText(share)),
+      ...(isSeen ? [html('td.seen', seen === undefined ? '' : percent(seen))] : []),
       ...(isCompared ? [changeCell(changeOf(entry))] : []),
     )
     made.style.setProperty('--share', `${(100 * (share ?? 0)).toFixed(1)}%`)
@@ -244,6 +250,9 @@ export function list({ title, count, dimension = '', address, all, file }) {
 
   return {
     element,
+    heading,
+    title,
+    showTabs,
     update,
     find: (/** @type {string | null} */ of) =>
       (every ?? shown?.entries ?? []).find(({ value }) => value === of),
@@ -252,8 +261,8 @@ export function list({ title, count, dimension = '', address, all, file }) {
 
 /** @param {Change} change */
 function changeCell(change) {
-  if (!change) return html('td', { class: 'change' })
-  if (change.isNew) return html('td', { class: 'change' }, html('span', { class: 'pill' }, 'new'))
+  if (!change) return html('td.change')
+  if (change.isNew) return html('td.change', html('span.pill', 'new'))
   const text = html('bdi', { dir: 'ltr' }, signed(change.change))
   return html('td', { class: `change ${direction(change.change)}` }, text)
 }
@@ -264,22 +273,33 @@ export function seenOf(views) {
   return share === undefined ? {} : { seen: share }
 }
 
-/** A card of the final height, for a list that is not there yet. */
-export function boneCard() {
+/** A card that is as high as its parts need. @param {string} title @param {HTMLElement[]} parts */
+export function cardOf(title, ...parts) {
+  const inside = html('div.inside', ...parts)
+  const element = html('section.card', { 'aria-label': title }, inside)
+  new ResizeObserver(() => {
+    const rem = parseFloat(getComputedStyle(document.documentElement).fontSize)
+    const rows = Math.ceil((inside.offsetHeight / rem + GAP_REM) / GRID_REM)
+    element.style.setProperty('--rows', String(rows))
+  }).observe(inside)
+  return element
+}
+
+/** Rows for values that are not there yet. */
+function boneRows() {
   const row = () =>
     html(
       'tr',
-      {},
       html('th', { scope: 'row' }, bone('/a/usual/name/of/a/page')),
-      html('td', { class: 'views' }, bone('1,234')),
-      html('td', { class: 'share' }, bone('12%')),
-      html('td', { class: 'change' }, bone('+12%')),
+      html('td.views', bone('1,234')),
+      html('td.share', bone('12%')),
+      html('td.change', bone('+12%')),
     )
-  const rows = Array.from({ length: SHOWN }, row)
-  const table = html('table', { class: 'ranked' }, html('tbody', {}, ...rows))
-  return html(
-    'div',
-    { class: 'card bones', 'aria-hidden': 'true' },
-    html('div', { class: 'inside' }, table),
-  )
+  return Array.from({ length: SHOWN }, row)
+}
+
+/** A card of the final height, for a list that is not there yet. */
+export function boneCard() {
+  const table = html('table.ranked', html('tbody', ...boneRows()))
+  return html('div.card.bones', { 'aria-hidden': 'true' }, html('div.inside', table))
 }

@@ -9,10 +9,9 @@ export function menu(label, items) {
   const dots = [2.5, 8, 13.5].map((cx) => svg('circle', { cx, cy: 8, r: 1.5 }))
   const picture = svg('svg', { width: 16, height: 16, 'aria-hidden': 'true' }, ...dots)
   return html(
-    'details',
-    { class: 'menu push' },
-    html('summary', { class: 'icon', 'aria-label': `${label}: more` }, picture),
-    html('div', {}, ...items),
+    'details.menu.push',
+    html('summary.icon', { 'aria-label': `${label}: more` }, picture),
+    html('div', ...items),
   )
 }
 

@@ -1,6 +1,7 @@
 /** The operation of the site, on a page of its own: its scripts are loaded when it is opened. */
 import { html, renew } from './dom.js'
-import { about, at, counted, number, setZone, span } from './format.js'
+import { about } from './amounts.js'
+import { at, counted, number, setZone, span } from './format.js'
 import { gridPanel } from './grid.js'
 import { ledgerPanel } from './ledger.js'
 import { json } from './poll.js'
@@ -30,26 +31,16 @@ import { json } from './poll.js'
  * @property {string[]} reasons
  */
 
-/** Loads the styles of this page, without which it is shown, too. */
-export async function styles() {
-  const href = new URL('operation.css', import.meta.url).href
-  const link = html('link', { rel: 'stylesheet', href })
-  document.head.append(link)
-  await new Promise((resolve) => {
-    for (const end of ['load', 'error']) link.addEventListener(end, resolve)
-  })
-}
-
 /** @param {string} zone the time zone of the site */
 export function operationView(zone) {
   setZone(zone)
   const [grid, ledger] = [gridPanel(), ledgerPanel()]
   const heading = html('h1', { tabindex: -1 }, 'Operation')
-  const verdict = html('p', { class: 'card verdict', id: 'verdict' })
-  const servers = html('ul', { class: 'lines' })
-  const collecting = html('ul', { class: 'lines' })
-  const strip = html('ol', { class: 'strip' })
-  const findings = html('ul', { class: 'quiet' })
+  const verdict = html('p.card.verdict', { id: 'verdict' })
+  const servers = html('ul.lines')
+  const collecting = html('ul.lines')
+  const strip = html('ol.strip')
+  const findings = html('ul.quiet')
   const health = html('div', { id: 'health' })
   health.append(
     section('Servers', servers),
@@ -58,10 +49,9 @@ export function operationView(zone) {
   )
   const element = html(
     'div',
-    {},
-    html('div', { class: 'title' }, heading),
+    html('div.title', heading),
     verdict,
-    html('div', { class: 'two' }, health, html('div', {}, ledger.element, grid.element)),
+    html('div.two', health, html('div', ledger.element, grid.element)),
   )
 
   /** @param {any} now */
@@ -70,7 +60,7 @@ export function operationView(zone) {
     const lines = verdictOf({ trouble, overview, live, ledger: counts })
     renew(verdict, lines, () => [
       html('span', { class: lines.isBad ? 'dot bad' : 'dot' }),
-      html('span', {}, lines.text),
+      html('span', lines.text),
     ])
   }
 
@@ -104,16 +94,14 @@ export function operationView(zone) {
   /** @param {readonly Certificate[]} certificates */
   function drawDays(certificates) {
     const wrong = certificates.flatMap((one) =>
-      one.findings.map((finding) =>
-        html('li', { class: 'down' }, `${dayOf(one)}: ${sentence(finding)}`),
-      ),
+      one.findings.map((finding) => html('li.down', `${dayOf(one)}: ${sentence(finding)}`)),
     )
     const days = certificates.filter((one) => !isBefore(one))
     const good = days.filter(({ balanced }) => balanced).length
     const sum =
       `${number(good)} of ${counted(days.length, 'day')}: what was recorded is what is in the ` +
       'database.'
-    findings.replaceChildren(html('li', {}, sum), ...wrong)
+    findings.replaceChildren(html('li', sum), ...wrong)
     return certificates.map(square)
   }
 
@@ -122,18 +110,17 @@ export function operationView(zone) {
 
 /** @param {string} title @param {HTMLElement[]} children */
 function section(title, ...children) {
-  return html('section', { class: 'card', 'aria-label': title }, html('h2', {}, title), ...children)
+  return html('section.card', { 'aria-label': title }, html('h2', title), ...children)
 }
 
 /** @param {string} name @param {string} text @param {boolean} isBad */
 function line(name, text, isBad) {
   return html(
     'li',
-    {},
     html('span', { class: isBad ? 'dot bad' : 'dot' }),
-    html('span', {}, name),
+    html('span', name),
     ' ',
-    html('span', { class: 'quiet push' }, text),
+    html('span.quiet.push', text),
   )
 }
 
@@ -144,10 +131,7 @@ function verdictOf({ trouble, overview, live, ledger }) {
   }
   const today = overview.figures.today.views
   // The ledger does not know the last frames yet, which may be in the cells.
-  /** @type {readonly { pageViews: number }[]} */
-  const layers = live?.layers ?? []
-  const inCells = layers.reduce((sum, { pageViews }) => sum + pageViews, 0)
-  const onTheWay = Math.max(ledger.outstanding ?? 0, inCells)
+  const onTheWay = Math.max(ledger.outstanding ?? 0, live?.pageViews ?? 0)
   const missing = ['quarantined', 'dropped', 'lost', 'owed'].reduce(
     (sum, key) => sum + (ledger[key] ?? 0),
     0,
@@ -199,5 +183,5 @@ function square(certificate) {
         ? ['balanced', 'closed, and balances']
         : ['growing', 'balances so far']
   const text = `${dayOf(certificate)}: ${words}`
-  return html('li', { class: style, 'data-tip': text }, html('span', { class: 'hidden' }, text))
+  return html('li', { class: style, 'data-tip': text }, html('span.hidden', text))
 }

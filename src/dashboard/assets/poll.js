@@ -1,4 +1,5 @@
 /** Asks again and again while somebody looks, and ever less often while nothing comes back. */
+import { unpacked } from './packed.js'
 
 const TIMEOUT_MS = 15_000
 /** After a failure it waits twice this, then four times, and so on. */
@@ -36,7 +37,7 @@ export async function json(url) {
     redirect: 'manual',
   })
   if (!response.ok) throw new AnswerError(response)
-  return response.json()
+  return JSON.parse(await response.text(), unpacked)
 }
 
 /**

@@ -19,7 +19,7 @@ export const changeText = (change) =>
   change === undefined ? {} : { change, beside: signed(change) }
 
 export function tiles() {
-  const element = html('div', { class: 'tiles' })
+  const element = html('div.tiles')
   element.addEventListener('keydown', (event) => {
     const all = [...element.querySelectorAll('[role=tab]')]
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key]
@@ -55,9 +55,8 @@ export function tiles() {
   /** @param {Tile} one @param {boolean} isChosen */
   function tab(one, isChosen) {
     const made = html(
-      'button',
+      'button.tile',
       {
-        class: 'tile',
         type: 'button',
         role: 'tab',
         id: `tile-${one.id}`,
@@ -91,18 +90,7 @@ function inside({ name, value, beside, change, isLive = false }) {
   const text =
     beside === undefined ? [] : [html('bdi', { class: `beside ${style}`, dir: 'ltr' }, beside)]
   return [
-    html(
-      'span',
-      { class: 'title-of' },
-      name,
-      ...(isLive ? [html('span', { class: 'dot on' })] : []),
-    ),
-    html(
-      'span',
-      { class: 'figure' },
-      html('strong', {}, value === undefined ? bone('16,344') : value),
-      ' ',
-      ...text,
-    ),
+    html('span.title-of', name, ...(isLive ? [html('span.dot.on')] : [])),
+    html('span.figure', html('strong', value === undefined ? bone('16,344') : value), ' ', ...text),
   ]
 }

@@ -1,10 +1,7 @@
-/**
- * One tooltip for the page: at the pointer in a chart, else below the element that has it. The
- * texts are in `data-tip`, a line each.
- */
+/** One tooltip for the page: at the pointer in a chart, else below the element that has it. */
 import { html, rightToLeft } from './dom.js'
 
-const tip = html('div', { class: 'tip', 'aria-hidden': 'true', hidden: true })
+const tip = html('div.tip', { 'aria-hidden': 'true', hidden: true })
 document.body.append(tip)
 
 const GAP = 8
@@ -17,14 +14,14 @@ const GAP = 8
  * @param {number} y
  * @param {boolean} [isBelow] else it is above the point, and beside it
  */
-export function showTip(lines, x, y, isBelow = false) {
+export function show(lines, x, y, isBelow = false) {
   const [first = '', ...rest] = lines
   tip.replaceChildren(
-    html('strong', {}, String(first)),
+    html('strong', String(first)),
     ...rest.map((line) =>
       typeof line === 'string'
-        ? html('div', {}, line)
-        : html('div', { class: 'pair' }, html('span', {}, line[0]), html('strong', {}, line[1])),
+        ? html('div', line)
+        : html('div.pair', html('span', line[0]), html('strong', line[1])),
     ),
   )
   tip.hidden = false
@@ -37,21 +34,6 @@ export function showTip(lines, x, y, isBelow = false) {
   tip.style.translate = `${across}px ${top + scrollY}px`
 }
 
-export function hideTip() {
+export function hide() {
   tip.hidden = true
 }
-
-/** @param {Event} event */
-function below(event) {
-  const of = event.target instanceof Element ? event.target.closest('[data-tip]') : null
-  if (!(of instanceof HTMLElement) || (event.type === 'focusin' && !of.matches(':focus-visible'))) {
-    return
-  }
-  const { left, right, bottom } = of.getBoundingClientRect()
-  showTip(of.dataset['tip']?.split('\n') ?? [], rightToLeft() ? right : left, bottom + 6, true)
-}
-
-document.addEventListener('pointerover', below)
-document.addEventListener('focusin', below)
-document.addEventListener('focusout', hideTip)
-document.addEventListener('pointerout', hideTip)
