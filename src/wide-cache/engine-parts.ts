@@ -72,26 +72,17 @@ export function engineParts<Row>(
   made: readonly Recording[],
 ): EngineParts<Row> {
   const settings = all[0]!
-  const { name, cellTtlSeconds, drainAfterLayers, periodSeconds, flushMs, codec } = settings
   const { clock, newId } = environment
   const logger = new BurstLogger(settings.logger, () => clock.elapsed())
   const watch = new ClockWatch(clock, logger)
   const counted = new CountingCache(connections.openCache(settings.cache), clock)
   const { scope } = counted
   const owner = newId()
-  const record = new GridRecord({
-    name,
-    geometry: settings,
-    drainAfterLayers,
-    flushMs,
-    owner,
-    scope,
-    newId,
-  })
+  const record = new GridRecord({ ...settings, geometry: settings, owner, scope, newId })
   const entered = new Set<string>()
   const decision = { isOpen: false }
   const heldMs = heldBy(made, clock)
-  const entersSql = entering({
+  const enters = entering({
     settings,
     scope,
     clock,
@@ -104,7 +95,7 @@ export function engineParts<Row>(
   })
   const enter = async (raw: Queryable): Promise<void> => {
     await joining?.enter(raw)
-    await entersSql(raw)
+    await enters(raw)
     // Now, while SQL answers, because no frame is placed before the namespace is known.
     await cache.namespace.enterBy(raw)
   }
@@ -153,22 +144,8 @@ export function engineParts<Row>(
     sameCache,
     compare,
     joining,
-    published: new PublishedWatermark({
-      cache,
-      clock: watch.clock,
-      drainAfterLayers,
-      periodSeconds,
-    }),
-    ledger: new Ledger<Row>({
-      measures: all,
-      database,
-      record,
-      watch,
-      clock,
-      cellTtlSeconds,
-      periodSeconds,
-      codec,
-    }),
+    published: new PublishedWatermark({ ...settings, cache, clock: watch.clock }),
+    ledger: new Ledger<Row>({ ...settings, measures: all, database, record, watch, clock }),
     stamp: stampOf(settings.kind),
   }
   const nameDrain = new NameDrain(parts)

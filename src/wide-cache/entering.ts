@@ -27,17 +27,7 @@ export interface Recording {
  * Returns a function that enters a process in SQL: what it uses its names for, then its grid. It
  * runs whenever the tables have been migrated, and takes the database as it is by then.
  */
-export function entering({
-  settings,
-  scope,
-  clock,
-  watch,
-  record,
-  made,
-  entered,
-  decision,
-  heldMs,
-}: {
+export function entering(parts: {
   readonly settings: Pick<GridSettings, 'layerSeconds' | 'cellTtlSeconds'> & {
     readonly name: string
   }
@@ -54,6 +44,7 @@ export function entering({
   /** Milliseconds since the oldest row that is held may have come. */
   readonly heldMs: () => number
 }): (database: Queryable) => Promise<void> {
+  const { settings, scope, clock, watch, record, made, entered, decision, heldMs } = parts
   const createdAt = clock.elapsed()
   return async (database) => {
     const recordings = [...made]

@@ -18,7 +18,7 @@ const JOINING = table(
   ['seen_at', 'replace'],
 )
 
-interface JoiningParts {
+export interface JoiningParts {
   /** `directSeconds`: time in which a writer commits what no collector brings. */
   readonly settings: { readonly name: string; readonly directSeconds: number }
   readonly clock: Clock

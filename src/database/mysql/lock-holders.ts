@@ -51,17 +51,9 @@ export function lockHolders(
   return async (connectionId) => (await looking()).get(connectionId)
 }
 
-async function look({
-  host,
-  port,
-  socketPath,
-  user,
-  password,
-  ssl,
-}: PoolOptions): Promise<Holders> {
-  const {
-    default: { createConnection },
-  } = await import('mysql2')
+async function look(options: PoolOptions): Promise<Holders> {
+  const { host, port, socketPath, user, password, ssl } = options
+  const { createConnection } = (await import('mysql2')).default
   const given = Object.entries({ host, port, socketPath, user, password, ssl }).filter(
     ([, value]) => value !== undefined,
   )

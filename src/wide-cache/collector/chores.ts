@@ -1,9 +1,7 @@
 import type { Database } from '../../database/database.js'
-import type { Clock } from '../../support/clock.js'
-import type { BurstLogger } from '../../support/logger.js'
 import type { ClockWatch } from '../clock-watch.js'
 import { removeOldEntries } from '../ledger/retention.js'
-import { SafeClock } from '../ledger/safe-clock.js'
+import { SafeClock, type SafeClockParts } from '../ledger/safe-clock.js'
 import type { RetentionContext } from '../contexts.js'
 
 /** Interval at which old data is removed, unless there is more than one call removes. */
@@ -29,12 +27,10 @@ interface ChoresSettings {
   readonly afterRun: ((database: Database, now: number) => Promise<void>) | undefined
 }
 
-export interface ChoresParts {
+export interface ChoresParts extends SafeClockParts {
   readonly settings: ChoresSettings
-  readonly clock: Clock
   readonly database: Database
   readonly watch: ClockWatch
-  readonly logger: BurstLogger
 }
 
 /** Work of the lease holder beside draining: removes old data, and recounts. */

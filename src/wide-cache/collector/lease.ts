@@ -1,7 +1,5 @@
-import type { Database } from '../../database/database.js'
-import type { Clock } from '../../support/clock.js'
-import type { ClockWatch } from '../clock-watch.js'
 import { type GridRecord, keepsLease, LEASE_MS, type Run } from '../ledger/grid-record.js'
+import type { JoiningParts } from '../joining.js'
 import type { PublishedWatermark } from '../published-watermark.js'
 
 /** Interval at which a lease that is kept is renewed. */
@@ -16,14 +14,10 @@ export const MAX_WAIT_MS = 3_000
  */
 const LOOKS_IN_SQL = 20
 
-export interface LeaseParts {
-  readonly clock: Clock
-  readonly database: Database
+/** `compare` also reads until when the lease is held. */
+export interface LeaseParts extends Pick<JoiningParts, 'clock' | 'database' | 'watch' | 'compare'> {
   readonly record: GridRecord
-  readonly watch: ClockWatch
   readonly published: PublishedWatermark
-  /** Compares the cache with that of the collectors, and reads until when the lease is held. */
-  readonly compare: () => Promise<void>
 }
 
 /**

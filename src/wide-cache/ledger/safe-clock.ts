@@ -21,7 +21,7 @@ const COUNTED_MS = 120_000
 /** Runs of a cron line that may count between two looks: processes take turns at them. */
 const COUNTED_RUNS = 8
 
-interface SafeClockParts {
+export interface SafeClockParts {
   readonly settings: { readonly name: string; readonly periodSeconds: number }
   readonly clock: Clock
   readonly logger: BurstLogger

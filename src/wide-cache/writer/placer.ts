@@ -46,11 +46,11 @@ const LAST_PATIENCE_MS = 100
 
 const NOT_REACHED = 'the database had not been reached before'
 
-interface PlacerParts {
+export interface PlacerParts {
   readonly settings: Pick<GridSettings, 'drainAfterLayers' | 'cellTtlSeconds'>
   readonly environment: Environment
   readonly cache: Cache
-  /** When it is migrated, the grid is known from SQL. */
+  /** Its migration also enters the grid, and does nothing where that has been done. */
   readonly database: Pick<Database, 'migrate'>
   readonly record: Pick<GridRecord, 'grid'>
   /** `differs`: whether the collectors use another cache, and never read what this one has. */

@@ -1,14 +1,11 @@
-import type { Cache } from '../../cache/cache.js'
 import type { Timer } from '../../support/clock.js'
-import type { Environment } from '../../support/environment.js'
 import { missingIn, readHint } from '../drain-hint.js'
 import type { GridSettings } from '../grid-options.js'
-import type { GridRecord } from '../ledger/grid-record.js'
 import { MAX_AHEAD_MS } from '../published-watermark.js'
 import type { DirectCommit, Reason } from './direct-commit.js'
 import type { Numbering } from './numbering.js'
 import type { HeldFrame, Outbox } from './outbox.js'
-import type { Placer } from './placer.js'
+import type { Placer, PlacerParts } from './placer.js'
 
 /** Interval at which the outbox is checked while a frame is in no cell, or a sum is to be told. */
 const TICK_MS = 1_000
@@ -28,15 +25,8 @@ const PLACE_AGAIN_MS = 2 * UNPLACED_MS
 /** Number of refused frames after which the others wait for the next check. */
 const MOST_REFUSED = 10
 
-interface UpkeepParts {
+interface UpkeepParts extends Omit<PlacerParts, 'settings' | 'database' | 'published'> {
   readonly ledger: { prefixOf(name: string, writer: string): Promise<number> }
-  /** Compares the cache with that of the collectors, and looks at the marks. */
-  readonly compare: () => Promise<void>
-  /** `differs`: whether the collectors use another cache than this process. */
-  readonly sameCache: { readonly differs: boolean }
-  readonly environment: Environment
-  readonly cache: Cache
-  readonly record: Pick<GridRecord, 'grid'>
   readonly settings: Pick<GridSettings, 'confirmSeconds' | 'drainAfterLayers' | 'layerSeconds'> & {
     readonly name: string
   }

@@ -1,15 +1,10 @@
 import { isRefusal } from '../../support/options.js'
-import type { Cache } from '../../cache/cache.js'
-import type { Database } from '../../database/database.js'
 import type { Timer } from '../../support/clock.js'
-import type { Environment } from '../../support/environment.js'
 import type { BurstLogger } from '../../support/logger.js'
 import type { Codec } from '../../support/codec.js'
 import { counted } from '../../support/printable.js'
 import { sealFrame } from '../frame.js'
 import type { GridSettings } from '../grid-options.js'
-import type { PublishedWatermark } from '../published-watermark.js'
-import type { GridRecord } from '../ledger/grid-record.js'
 import type { Ledger, Totals } from '../ledger/ledger.js'
 import type { FrameLedger } from '../ledger/settle.js'
 import { type CloseReport, Closing } from './closing.js'
@@ -17,7 +12,7 @@ import { DirectCommit } from './direct-commit.js'
 import { Numbering } from './numbering.js'
 import { OpenFrame } from './open-frame.js'
 import { type HeldFrame, Outbox } from './outbox.js'
-import { Placer } from './placer.js'
+import { Placer, type PlacerParts } from './placer.js'
 import { UNPLACED_MS, Upkeep } from './upkeep.js'
 
 /** Settings of a writer. */
@@ -38,19 +33,9 @@ interface WriterSettings<Row> extends Pick<
 }
 
 /** Parts of its wide cache that a writer uses. */
-export interface WriterParts<Row> {
+export interface WriterParts<Row> extends PlacerParts {
   readonly settings: WriterSettings<Row>
-  readonly environment: Environment
   readonly logger: BurstLogger
-  readonly cache: Cache
-  /** Its migration also enters the grid, and does nothing where that has been done. */
-  readonly database: Pick<Database, 'migrate'>
-  readonly record: Pick<GridRecord, 'grid'>
-  /** `differs`: whether the collectors use another cache than this process. */
-  readonly sameCache: { readonly differs: boolean }
-  /** Compares the cache with that of the collectors, and looks at the marks. */
-  readonly compare: () => Promise<void>
-  readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
   readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'enterTotals' | 'prefixOf' | 'quarantinedOf'>
   /** Starting value of the checksums of frames of its kind. */
   readonly stamp: number
