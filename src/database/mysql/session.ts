@@ -94,15 +94,7 @@ export class MysqlSession implements ServerSession {
     streamOf(connection)?.unref()
     // mysql2 may emit more than one error, and its pool listens to the first only.
     connection.on('error', (error: unknown) => this.destroy(error))
-    connection.on('end', () =>
-      this.destroy(
-        new DatabaseError(
-          'PROTOCOL_CONNECTION_LOST',
-          'unreachable',
-          'The server has closed the connection',
-        ),
-      ),
-    )
+    connection.on('end', () => this.destroy(lost('The server has closed the connection')))
   }
 
   /** Whether a statement awaits its answer. */
@@ -239,17 +231,7 @@ export class MysqlSession implements ServerSession {
     if (this.#destroyed) return
     // mysql2's pool forgets it here.
     this.#connection.end()
-    setTimeout(
-      () =>
-        this.destroy(
-          new DatabaseError(
-            'PROTOCOL_CONNECTION_LOST',
-            'unreachable',
-            'The connection has been closed',
-          ),
-        ),
-      QUIT_TIMEOUT_MS,
-    ).unref()
+    setTimeout(() => this.destroy(lost('The connection has been closed')), QUIT_TIMEOUT_MS).unref()
   }
 
   async query(
@@ -409,6 +391,10 @@ function notLoaded(): DatabaseError {
     'The server changed or skipped rows of a LOAD DATA, and they were rolled back, ' +
       'and this process sends INSERTs from now on',
   )
+}
+
+function lost(message: string): DatabaseError {
+  return new DatabaseError('PROTOCOL_CONNECTION_LOST', 'unreachable', message)
 }
 
 /** MySQL from 8.0.19 on does, where VALUES(column) is deprecated. MariaDB does not. */
