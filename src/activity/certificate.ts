@@ -92,7 +92,7 @@ export async function readCertificate(
   day: number,
   now: number,
 ): Promise<ActivityCertificate> {
-  const { calendar, keep } = await readDays(queryable, name, day)
+  const { calendar, keep } = await readDays(queryable, name, [day])
   const row = await readDay(queryable, name, day, now, calendar)
   const values = isClosed(row, day) ? await readValues(queryable, name, day, calendar) : undefined
   return certificateOf(queryable, name, { day, calendar, row, values, keep })

@@ -25,9 +25,16 @@ interface Days {
   readonly calendar: Calendar
 }
 
-/** Reads the calendar of a name. */
-export async function readCalendar(queryable: Queryable, name: string): Promise<Calendar> {
-  return (await readDays(queryable, name)).calendar
+/** Reads the calendar of a name. `hours`: hours whose days may be closed. */
+export async function readCalendar(
+  queryable: Queryable,
+  name: string,
+  hours: readonly number[] = [0],
+): Promise<Calendar> {
+  // A day of any zone begins within 15 hours of that of UTC.
+  const days = hours.map((hour) => Math.floor(hour / HOURS_A_DAY))
+  const around = days.flatMap((day) => [day - 1, day, day + 1])
+  return (await readDays(queryable, name, around)).calendar
 }
 
 /** What SQL has of the days of a name. */
@@ -38,27 +45,28 @@ interface NameDays {
   readonly keep: Keep
 }
 
-/** Reads the days of a name. `day`: one of them that may be closed. */
-export async function readDays(queryable: Queryable, name: string, day = -1): Promise<NameDays> {
-  const [row] = (
-    await execute(queryable)`SELECT open_day, open_hour, first_hours, n.keeps, o.time_zone,
-    o.hour_lead, c.first_hour, c.end_hour FROM activity_books AS b
+/** Reads the days of a name. `days`: some of them that may be closed. */
+export async function readDays(
+  queryable: Queryable,
+  name: string,
+  days: readonly number[] = [-1],
+): Promise<NameDays> {
+  const { rows } = await execute(queryable)`SELECT open_day, open_hour, first_hours, n.keeps,
+    o.time_zone, o.hour_lead, c.day, c.first_hour, c.end_hour FROM activity_books AS b
     LEFT JOIN wide_cache_names AS n ON n.name = b.name
     LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name
-    LEFT JOIN activity_certificates AS c ON c.name = b.name AND c.day = ${day}
+    LEFT JOIN activity_certificates AS c ON c.name = b.name AND c.day IN (${days})
     WHERE b.name = ${name}`
-  ).rows
+  const [row] = rows
   if (!row) {
     const settings = await readNameSettings(queryable, name)
     const calendar = calendarOf(settings?.timeZone ?? UTC_ZONE)
     return { calendar, openHour: 0, keep: keptBy(settings?.keep) }
   }
   const known = new Map(firstHoursIn(row['first_hours']))
-  for (const [at, hour] of [
-    [day, row['first_hour']],
-    [day + 1, row['end_hour']],
-  ] as const) {
-    if (hour !== null && hour !== undefined) known.set(at, Number(hour))
+  for (const { day, first_hour: from, end_hour: to } of rows) {
+    if (from !== null && from !== undefined) known.set(Number(day), Number(from))
+    if (to !== null && to !== undefined) known.set(Number(day) + 1, Number(to))
   }
   const openHour = Number(row['open_hour'])
   return { calendar: calendarIn(row, known), openHour, keep: keptBy(row['keeps']) }

@@ -161,10 +161,11 @@ export async function readValues(
   queryable: Queryable,
   name: string,
   dimension: string,
-  { from, to }: PeriodRange,
+  range: PeriodRange,
   { n, first = [], under = '' }: AskedValues & { readonly first?: readonly string[] },
 ): Promise<MeasuredValue[]> {
-  const calendar = await readCalendar(queryable, name)
+  const calendar = await readCalendar(queryable, name, [range.from, range.to])
+  const [from, to] = [calendar.known(range.from), calendar.known(range.to)]
   // Whole days of the range are closed up to `closedTo`, at the most.
   const firstDay = calendar.dayFrom(from)
   const lastDay = Math.max(firstDay, calendar.dayOfHour(to))

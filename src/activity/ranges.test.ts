@@ -3,7 +3,9 @@ import { test } from 'node:test'
 import fc from '../../test/fast-check.js'
 import { historyQuery, QueryError, topQuery } from '../dashboard/query.js'
 import { UTC } from '../support/calendar.js'
+import { dayIn } from '../support/calendar-days.js'
 import { DAY_MS } from '../support/clock.js'
+import { calendarOf, timeZoneOption } from '../support/time-zone.js'
 import { checkedHistory, checkedTop } from './ranges.js'
 
 const NOW = Date.UTC(2026, 4, 17, 12)
@@ -38,6 +40,15 @@ test('history() and top() take every range that the dashboard lets through', () 
     }),
   )
   assert(taken > 0)
+})
+
+test('hours of as many days are taken where more days are longer than shorter', () => {
+  const days = calendarOf(timeZoneOption('Europe/Berlin'))
+  const [autumn, next] = ['2025-10-26', '2026-10-27'].map((day) => days.startOfDay(dayIn(day)!))
+  const { range } = checkedHistory({ by: 'hour', from: autumn!, to: next! }, days)
+  assert.equal(range.to - range.from, 366 * 24 + 1)
+  const more = { by: 'hour', from: autumn!, to: next! + 1 } as const
+  assert.throws(() => checkedHistory(more, days), /at most 366 days before "to"/)
 })
 
 test('a moment that is none is refused by its name: of a wrong type, or of a wrong value', () => {

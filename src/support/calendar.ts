@@ -41,6 +41,11 @@ export abstract class Calendar {
     return firstHours.size === 0 ? this : new KnowingCalendar(this, firstHours)
   }
 
+  /** Returns an hour. If it begins a day by the laws that this process knows, the one that does. */
+  known(hour: number): number {
+    return hour
+  }
+
   dayOf(ms: number): number {
     return this.dayOfHour(this.hourOf(ms))
   }
@@ -111,6 +116,11 @@ class KnowingCalendar extends Calendar {
 
   firstHour(day: number): number {
     return this.#firstHours.get(day) ?? this.#of.firstHour(day)
+  }
+
+  override known(hour: number): number {
+    const day = this.#of.dayFrom(hour)
+    return this.#of.firstHour(day) === hour ? this.firstHour(day) : hour
   }
 
   textOf(ms: number): string {

@@ -47,7 +47,11 @@ export function rangeOf(
   if (since > until) throw wrong('from', 'a moment that is not after "to"')
   const range = calendar.rangeOf(by, since, until)
   if (range.to - range.from <= max) return range
-  throw wrong('from', `at most ${by === 'hour' ? max / 24 : max} days before "to"`)
+  const days = by === 'hour' ? max / 24 : max
+  // Days with more than 24 hours may be among them.
+  const end = calendar.shifted(calendar.startOf(by, range.from), days)
+  if (end >= calendar.startOf(by, range.to)) return range
+  throw wrong('from', `at most ${days} days before "to"`)
 }
 
 const MOMENT = 'a Date, milliseconds since 1970, or an ISO 8601 text such as "2026-05-17T12:00Z"'
