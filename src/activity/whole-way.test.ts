@@ -11,6 +11,8 @@ import { failingAnywhere, type FaultyDatabase } from '../../test/simulated-world
 import { type Pair, PAIRS_OF_ANY_CACHE, randomFrom, type Site } from '../counters/pairs.fixture.js'
 import type { Database, SqlRow } from '../database/database.js'
 import { keptLog } from '../support/kept-log.fixture.js'
+import { calendarOf, type TimeZone, timeZoneOption } from '../support/time-zone.js'
+import { enterTimeZone } from '../wide-cache/ledger/name-settings.js'
 import { openRows } from '../wide-cache/row-recorder.fixture.js'
 import type { RowRecorder } from '../wide-cache/wide-cache.js'
 import { SiteActivity } from './site-activity.js'
@@ -20,15 +22,29 @@ import { commitVisits, MAX_COMMIT_ROWS } from './commit.js'
 import { packDimensions, packedPairs, unpackPair } from './packed-dimensions.js'
 import type { MeasuredPeriod } from '../dashboard/site-figures.js'
 import { recounted } from './recounted.fixture.js'
-import type { Period } from '../support/calendar.js'
+import type { Calendar, Period } from '../support/calendar.js'
 import { activitySettings } from './options.js'
 import { removeOldVisits } from './retention.js'
 import { OTHER } from './sums.js'
 import { fitText } from './text.js'
 import { type Visit, visitCodec } from './visit.js'
 
-/** Long ago, so that the database's clock is ahead of all that is recorded. */
-const START = Date.UTC(2026, 4, 17)
+/**
+ * Days of some zones, at UTC's noon: the last ones before their clocks are set. All are long ago,
+ * so that the database's clock is ahead of all that is recorded.
+ */
+const STARTS = [
+  ['UTC', '2026-05-17'],
+  ...['2026-03-28', '2026-10-24'].flatMap((day) => [
+    ['Europe/Berlin', day] as const,
+    ['Antarctica/Troll', day] as const,
+  ]),
+  ['Asia/Kolkata', '2026-03-28'],
+  ['America/Santiago', '2026-04-04'],
+  ['America/Santiago', '2026-09-05'],
+] as const
+/** The zone that a process is given which comes too late to decide. */
+const LATE_ZONE = 'Asia/Tokyo'
 const VANISHED_SECONDS = 3_600
 const VALUES_A_DAY = 1_000
 
@@ -47,8 +63,13 @@ type Counted = Visit & { readonly late: boolean }
 
 /** The sums as they must be. */
 class Recount {
+  readonly #days: Calendar
   readonly #visits: Counted[] = []
   #openFrom = 0
+
+  constructor(days: Calendar) {
+    this.#days = days
+  }
 
   /** Visits that come to SQL now. */
   add(visits: readonly Visit[]): void {
@@ -59,27 +80,34 @@ class Recount {
   }
 
   closeAt(now: number): void {
-    const openFrom = Math.floor((now - VANISHED_SECONDS * 1000) / DAY_MS) * DAY_MS
+    const openFrom = this.#days.startOfDay(this.#days.dayOf(now - VANISHED_SECONDS * 1000))
     if (this.#visits.length > 0) this.#openFrom = Math.max(this.#openFrom, openFrom)
   }
 
-  history(ms: number, from: number, to: number): MeasuredPeriod[] {
-    const periods: MeasuredPeriod[] = []
-    for (let start = from; start < to; start += ms) {
-      const visits = this.#visits.filter(({ time }) => time >= start && time < start + ms)
-      const visitors = new Set(visits.flatMap(({ visitor }) => visitor?.toString('hex') ?? []))
-      periods.push({
-        start: new Date(start).toISOString(),
-        pageViews: visits.length,
-        visitors: visitors.size,
-      })
+  history(by: Period, from: number, to: number): MeasuredPeriod[] {
+    const range = this.#days.rangeOf(by, from, to)
+    const visits = new Map<number, Visit[]>()
+    for (const visit of this.#visits) {
+      const period = this.#days.periodOf(by, visit.time)
+      const of = visits.get(period)
+      if (of) of.push(visit)
+      else visits.set(period, [visit])
     }
-    return periods
+    return Array.from({ length: range.to - range.from }, (_, index) => {
+      const period = range.from + index
+      const of = visits.get(period) ?? []
+      return {
+        start: this.#days.textOf(this.#days.startOf(by, period)),
+        pageViews: of.length,
+        visitors: new Set(of.flatMap(({ visitor }) => visitor?.toString('hex') ?? [])).size,
+      }
+    })
   }
 
   get firstDay(): number {
     const first = Math.min(...this.#visits.map(({ time }) => time))
-    return Math.floor(first / DAY_MS) * DAY_MS
+    if (first === Infinity) return first
+    return this.#days.startOfDay(this.#days.dayOf(first))
   }
 
   get late(): number {
@@ -87,12 +115,12 @@ class Recount {
   }
 
   /** The views of each value, by dimension and period; of closed days only the first ones. */
-  values(ms: number): Map<string, number> {
+  values(by: Period): Map<string, number> {
     const byPlace = new Map<string, Map<string, number>>()
     for (const { time, page, dimensions = '' } of this.#visits) {
-      if (ms === DAY_MS && time >= this.#openFrom) continue
+      if (by === 'day' && time >= this.#openFrom) continue
       for (const [name, text] of [['page', page], ...packedPairs(dimensions).map(unpackPair)]) {
-        const place = `${name} ${Math.floor(time / ms)}`
+        const place = `${name} ${this.#days.periodOf(by, time)}`
         const values = byPlace.get(place) ?? new Map<string, number>()
         byPlace.set(place, values)
         const value = text === OTHER ? '' : fitText(text!, 255)
@@ -103,7 +131,7 @@ class Recount {
     for (const [place, values] of byPlace) {
       const named = [...values].filter(([value]) => value !== '')
       named.sort((a, b) => b[1] - a[1] || Buffer.compare(Buffer.from(a[0]), Buffer.from(b[0])))
-      const listed = ms === DAY_MS ? named.slice(0, VALUES_A_DAY) : named
+      const listed = by === 'day' ? named.slice(0, VALUES_A_DAY) : named
       for (const [value, views] of listed) found.set(`${place} ${value}`, views)
       const sum = (counts: Iterable<number>) => [...counts].reduce((a, b) => a + b, 0)
       const others = sum(values.values()) - sum(listed.map(([, views]) => views))
@@ -152,17 +180,26 @@ type Round = typeof rounds extends fc.Arbitrary<(infer One)[]> ? One : never
 /** One site on a pair of servers, whose faults can be switched on. */
 class World {
   readonly name = `way-${randomBytes(5).toString('hex')}`
-  readonly recount = new Recount()
+  readonly days: Calendar
+  readonly recount: Recount
+  /** The day before all visits. */
+  readonly firstDay: number
   readonly database: Database
   readonly #faulty: FaultyDatabase
   readonly #cache: FaultyCache
   readonly #log = keptLog()
   #random = randomFrom(1)
   #faults = false
-  now = START + 12 * HOUR_MS
+  readonly #zone: TimeZone
+  now: number
   checks = 0
 
-  constructor(site: Site, database: Database) {
+  constructor(site: Site, database: Database, [zone, start]: (typeof STARTS)[number]) {
+    this.#zone = timeZoneOption(zone)
+    this.days = calendarOf(this.#zone)
+    this.recount = new Recount(this.days)
+    this.now = Date.parse(`${start}T12:00Z`)
+    this.firstDay = this.days.dayOf(this.now) - 3
     this.database = database
     const fails = (chance: number): boolean => this.#faults && this.#random() < chance
     this.#faulty = failingAnywhere(database, () => fails(0.02))
@@ -185,6 +222,7 @@ class World {
     this.#random = randomFrom(seed)
     const writers = processes.map(() => this.#writer())
     await Promise.all(writers.map((writer) => writer.migrate()))
+    await enterTimeZone(this.database, this.name, this.#zone)
     const collectors = Array.from({ length: drains }, () => this.activity())
     await Promise.all(collectors.map((collector) => collector.migrate()))
     this.#faults = true
@@ -245,6 +283,7 @@ class World {
         dimensions,
         cache: this.#cache,
         logger: this.#log,
+        timeZone: LATE_ZONE,
       }),
     )
   }
@@ -309,28 +348,25 @@ async function valuesOf({ database, name }: World, period: Period): Promise<Map<
 
 /** Sums are a recount, as they are read and as they are in SQL. */
 async function assertRecounted(world: World): Promise<void> {
-  const { recount, now } = world
+  const { recount, days, now } = world
   // Another range each time, because answers are cached.
-  const from = START - (2 + world.checks++) * DAY_MS
-  const to = (Math.floor(now / DAY_MS) + 1) * DAY_MS
+  const from = days.startOfDay(world.firstDay - world.checks++)
+  const to = days.startOfDay(days.dayOf(now) + 1)
   const activity = world.activity()
-  for (const [by, ms] of [
-    ['hour', HOUR_MS],
-    ['day', DAY_MS],
-  ] as const) {
+  for (const by of ['hour', 'day'] as const) {
     assert.deepEqual(
       await activity.history({ from, to, by }),
-      recount.history(ms, from, to).map((period) => {
+      recount.history(by, from, to).map((period) => {
         const { start } = period
         const isKnown = Date.parse(start) >= recount.firstDay
         const unknown = { start, pageViews: null, visitors: null, bots: null }
         return isKnown ? { ...period, bots: 0 } : unknown
       }),
     )
-    assert.deepEqual(await valuesOf(world, by), recount.values(ms))
+    assert.deepEqual(await valuesOf(world, by), recount.values(by))
   }
   await assertCertified(world)
-  const views = recount.history(DAY_MS, from, to).reduce((sum, day) => sum + day.pageViews, 0)
+  const views = recount.history('day', from, to).reduce((sum, day) => sum + day.pageViews, 0)
   for (const dimension of ['page', 'referrer', 'device']) {
     const top = await activity.top(dimension, { from, to, n: 1_000 })
     // Of more values than are asked for, some are missing.
@@ -349,19 +385,21 @@ async function assertRecounted(world: World): Promise<void> {
 }
 
 /** Each day's certificate has its figures, and balances, and its hours are those of the rows. */
-async function assertCertified({ database, name, recount, now }: World): Promise<void> {
-  const [from, to] = [Math.floor(START / DAY_MS) - 2, Math.floor(now / DAY_MS) + 1]
-  const days = recount.history(DAY_MS, from * DAY_MS, to * DAY_MS)
-  for (const [index, { start, pageViews, visitors }] of days.entries()) {
+async function assertCertified(world: World): Promise<void> {
+  const { database, name, recount, days, firstDay, now } = world
+  const all = recount.history('day', days.startOfDay(firstDay), now)
+  for (const [index, { start, pageViews, visitors }] of all.entries()) {
     if (pageViews === 0 && index % 8 > 0) continue
-    const found = await readCertificate(database, name, from + index, 0)
+    const day = firstDay + index
+    const found = await readCertificate(database, name, day, 0)
     assert.deepEqual(
-      [`${found.day}T00:00:00.000Z`, found.pageViews, found.visitors, found.findings],
-      [start, pageViews, visitors, []],
+      [found.day, found.pageViews, found.visitors, found.findings],
+      [start.slice(0, 10), pageViews, visitors, []],
     )
-    for (let hour = 0; hour < 24; hour++) {
-      const differs = await recounted(database, name, (from + index) * 24 + hour)
-      assert.equal(differs ?? '', '', `${start}, hour ${hour}`)
+    const { from, to } = days.hoursOf(day)
+    for (let hour = from; hour < to; hour++) {
+      const differs = await recounted(database, name, hour)
+      assert.equal(differs ?? '', '', `${start}, hour ${hour - from}`)
     }
   }
 }
@@ -374,8 +412,8 @@ function wholeWay(pair: Pair): void {
       let faults = 0
       try {
         await fc.assert(
-          fc.asyncProperty(rounds, async (rounds) => {
-            const world = new World(site, database)
+          fc.asyncProperty(rounds, fc.constantFrom(...STARTS), async (rounds, start) => {
+            const world = new World(site, database, start)
             for (const round of rounds) {
               await world.run(round)
               await assertRecounted(world)

@@ -10,12 +10,13 @@ import { GlobalCounterIn } from '../../src/counters/global-counter.js'
 import { ShardedCounterIn } from '../../src/counters/sharded-counter.js'
 import { ItemHits } from '../../src/hits/item-hits.js'
 import { hitsSettings } from '../../src/hits/options.js'
-import { HOUR_MS } from '../../src/support/clock.js'
+import type { Calendar } from '../../src/support/calendar.js'
+import { dayText } from '../../src/support/calendar-days.js'
 import { SILENT } from '../../src/support/logger.js'
+import { calendarOf, timeZoneOption } from '../../src/support/time-zone.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { MeteredSite, type Trouble } from '../simulated-world/metered-site.js'
 import { Random } from '../simulated-world/random.js'
-import { EPOCH } from '../simulated-world/world.js'
 
 /** Time with visits and troubles, and the time after it in which all comes to SQL. */
 const FAULTY_MS = 240_000
@@ -31,8 +32,32 @@ const BROUGHT_WITHIN_MS = 30_000
 const FRESH_MS = 10_000
 const ITEM = 'item'
 
+/**
+ * Ends of days of some zones: those on which their clocks are set, two minutes before them. In
+ * Santiago they are set at midnight.
+ */
+const EVENINGS = [
+  ['Europe/Berlin', '2026-03-29T21:58Z'],
+  ['Europe/Berlin', '2026-10-25T22:58Z'],
+  ['Asia/Kolkata', '2026-03-29T18:28Z'],
+  ['America/Santiago', '2026-04-05T03:58Z'],
+  ['America/Santiago', '2026-09-06T03:58Z'],
+  ['Antarctica/Troll', '2026-03-29T21:58Z'],
+] as const
+const BEFORE_MIDNIGHT_MS = 120_000
+/** Item that few viewers look at, and the window in which each counts once. */
+const VIEWED = 'viewed'
+const VIEWERS = 3
+const REPEAT_SECONDS = 77
+
 /** Longer than a run: so the figures count all visits before their end. */
 const WINDOW_SECONDS = 3_600
+
+/** Time in which the first process decides about the days, undisturbed. The other has other ones. */
+const DECIDES_MS = 10_000
+const OTHER_ZONE = 'Asia/Tokyo'
+/** Time around the start of a day in which viewers may be taken for others if a server is away. */
+const NEW_SALT_MS = 15_000
 
 const NO_COLLECTOR = { collect: false } as const
 
@@ -46,6 +71,13 @@ interface Process {
   readonly global: GlobalCounterIn
   /** The greatest that it has shown of each figure that never falls. */
   readonly shown: Map<string, number>
+  /** The page views of each day, as it has last shown them. */
+  days: readonly (readonly [day: string, pageViews: number | null])[]
+}
+
+interface Viewing {
+  readonly at: number
+  readonly viewer: number
 }
 
 /** Returns the number of looks that were answered. @throws what a look has shown that is wrong */
@@ -60,25 +92,32 @@ export async function lookedAt(seed: number): Promise<number> {
 
 class LookedAt {
   readonly site: MeteredSite
+  readonly #days: Calendar
   readonly #random: Random
   readonly #processes: readonly Process[]
   /** When each visit was recorded, in ascending order. */
   readonly #recorded: number[] = []
+  readonly #viewings: Viewing[] = []
   readonly #troubles: { readonly from: number; readonly to: number }[] = []
   /** Increments that have begun, and those that are committed. */
   readonly #added = { sharded: { begun: 0, done: 0 }, global: { begun: 0, done: 0 } }
   /** No collector runs by itself. Then drains are up to a minute apart. */
   readonly #drainsByHand: boolean
+  /** No trouble meets the beginning of the second day, when viewers get another salt. */
+  readonly #isCalmAtMidnight: boolean
   #looks = 0
   #wrong: string | undefined
 
   constructor(seed: number) {
-    this.site = new MeteredSite(seed)
+    const [zone, evening] = EVENINGS[seed % EVENINGS.length]!
+    this.#days = calendarOf(timeZoneOption(zone))
+    this.site = new MeteredSite(seed, Date.parse(evening))
     this.site.longestCacheMs = 20
     this.site.longestSqlMs = 20
     this.#random = new Random(~seed)
     this.#drainsByHand = this.#random.chance(0.3)
-    this.#processes = ['one', 'another'].map((name) => this.#open(name))
+    this.#isCalmAtMidnight = seed % 2 === 0
+    this.#processes = [this.#open('one', zone), this.#open('another', OTHER_ZONE)]
   }
 
   async run(): Promise<number> {
@@ -90,16 +129,19 @@ class LookedAt {
     return this.#looks
   }
 
-  #open(name: string): Process {
+  #open(name: string, timeZone: string): Process {
     const { environment, ...ports } = this.site.process(name)
-    const options = { ...ports, logger: SILENT, ...(this.#drainsByHand && NO_COLLECTOR) }
+    const collecting = this.#drainsByHand && NO_COLLECTOR
+    const options = { ...ports, logger: SILENT, timeZone, ...collecting }
+    const repeat = { repeatSeconds: REPEAT_SECONDS }
     const settings = activitySettings({ ...options, windowSeconds: WINDOW_SECONDS })
     return {
       activity: new SiteActivity(settings, environment),
-      hits: new ItemHits(hitsSettings({ name: 'items', ...options }), environment),
+      hits: new ItemHits(hitsSettings({ name: 'items', ...options, ...repeat }), environment),
       sharded: new ShardedCounterIn({ name: 'sharded', ...ports }, environment),
       global: new GlobalCounterIn({ name: 'global', ...ports }, environment),
       shown: new Map(),
+      days: [],
     }
   }
 
@@ -114,14 +156,18 @@ class LookedAt {
   }
 
   #record(): void {
-    const process = this.#random.pick(this.#processes)
+    const any = this.#random.pick(this.#processes)
+    const process = this.#isDecided ? any : this.#processes[0]!
     this.#recorded.push(this.#now)
+    this.#viewings.push({ at: this.#now, viewer: this.#random.between(1, VIEWERS) })
+    // The other one may have the salts of its own days for two minutes.
+    this.#processes[0]!.hits.record(VIEWED, { viewer: this.#viewings.at(-1)!.viewer })
     process.activity.record({ visitor: this.#random.between(1, 5), page: '/' })
     process.hits.record(ITEM)
     for (const kind of ['sharded', 'global'] as const) {
       const added = this.#added[kind]
       added.begun++
-      process[kind].increment().then(
+      any[kind].increment().then(
         () => added.done++,
         () => undefined,
       )
@@ -129,10 +175,12 @@ class LookedAt {
   }
 
   #disturb(): void {
-    if (this.site.trouble !== 'none') return
-    this.site.trouble = this.#random.pick(TROUBLES)
+    if (this.site.trouble !== 'none' || !this.#isDecided) return
     const ms = this.#random.between(100, LONGEST_TROUBLE_MS)
-    this.#troubles.push({ from: this.#now, to: this.#now + ms })
+    const trouble = { from: this.#now, to: this.#now + ms }
+    if (this.#isCalmAtMidnight && this.#meetsMidnight(trouble)) return
+    this.site.trouble = this.#random.pick(TROUBLES)
+    this.#troubles.push(trouble)
     this.site.world.after(ms, () => (this.site.trouble = 'none'))
   }
 
@@ -152,7 +200,8 @@ class LookedAt {
 
   #look(process: Process): void {
     const { activity, hits, shown } = process
-    const day = { from: EPOCH, to: EPOCH + HOUR_MS, by: 'hour' } as const
+    const from = this.site.world.epoch
+    const range = { from, to: from + FAULTY_MS }
     const answers: Record<string, Promise<void>> = {
       stats: activity.stats().then((stats) => {
         const end = Math.floor(Date.parse(stats.asOf) / 1000) * 1000
@@ -165,10 +214,20 @@ class LookedAt {
         assert(!isOld || !this.#mustBeFresh, `figures end at ${stats.asOf}, stale: ${stale}`)
         shown.set('page views', stats.pageViews)
       }),
-      history: activity.history(day).then((periods) => {
+      history: activity.history({ ...range, by: 'hour' }).then((periods) => {
         const views = periods.reduce((sum, { pageViews }) => sum + (pageViews ?? 0), 0)
         this.#rises(shown, 'history', views)
         assert(views <= this.#recorded.length, `history has ${views}`)
+      }),
+      days: activity.history({ ...range, by: 'day' }).then((periods) => {
+        process.days = periods.map(({ start, pageViews }) => [start.slice(0, 10), pageViews])
+      }),
+      certificate: activity.certificate(dayText(this.#days.dayOf(this.#now))).then((found) => {
+        assert.deepEqual(found.findings, [], found.day)
+      }),
+      viewed: hits.count(VIEWED).then((count) => {
+        this.#rises(shown, 'viewed', count)
+        assert(count <= this.#viewings.length, `hits with viewers are ${count}`)
       }),
       hits: hits.count(ITEM).then((count) => {
         this.#rises(shown, 'hits', count)
@@ -213,7 +272,25 @@ class LookedAt {
   }
 
   get #now(): number {
-    return EPOCH + this.site.world.now
+    return this.site.world.epoch + this.site.world.now
+  }
+
+  get #isDecided(): boolean {
+    return this.site.world.now > DECIDES_MS
+  }
+
+  /** Views of different viewers in windows, which are counted from the start of a day. */
+  get #different(): number {
+    const windows = this.#viewings.map(({ at, viewer }) => {
+      const day = this.#days.startOfDay(this.#days.dayOf(at))
+      return `${viewer} ${day} ${Math.floor((at - day) / 1000 / REPEAT_SECONDS)}`
+    })
+    return new Set(windows).size
+  }
+
+  #meetsMidnight({ from, to }: { readonly from: number; readonly to: number }): boolean {
+    const midnight = this.site.world.epoch + BEFORE_MIDNIGHT_MS
+    return from < midnight + NEW_SALT_MS && to > midnight - NEW_SALT_MS
   }
 
   /** Visits before `end`. */
@@ -238,7 +315,17 @@ class LookedAt {
   /** All has come, once. */
   #end(): void {
     const { length } = this.#recorded
-    for (const { shown } of this.#processes) {
+    const ofDays = new Map<string, number>()
+    for (const at of this.#recorded) {
+      const day = dayText(this.#days.dayOf(at))
+      ofDays.set(day, (ofDays.get(day) ?? 0) + 1)
+    }
+    assert.equal(ofDays.size, 2)
+    for (const { shown, days } of this.#processes) {
+      assert.deepEqual(days, [...ofDays])
+      const viewed = shown.get('viewed')!
+      if (this.#isCalmAtMidnight) assert.equal(viewed, this.#different)
+      else assert(viewed >= this.#different)
       assert.equal(shown.get('page views'), length)
       assert.equal(shown.get('history'), length)
       assert.equal(shown.get('hits'), length)

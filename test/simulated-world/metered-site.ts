@@ -48,9 +48,9 @@ export class MeteredSite {
   /** Of its own: processes that draw more numbers get the same delays. */
   readonly #delays: Random
 
-  constructor(seed = 1) {
+  constructor(seed = 1, epoch = EPOCH) {
     this.#delays = new Random(~seed)
-    this.world = new World(seed, new Random(seed), false)
+    this.world = new World(seed, new Random(seed), false, epoch)
   }
 
   /** The ports of another process. What it asks is counted under `name`. */
@@ -59,7 +59,7 @@ export class MeteredSite {
     this.#counts.set(name, counts)
     const { environment } = new SimulatedProcess(this.world, this.#counts.size)
     const ask = <T>(asked: Asked<T>): Promise<T> => this.#ask(counts, asked)
-    const now = (): number => EPOCH + this.world.now
+    const now = (): number => this.world.epoch + this.world.now
     const database: Database = {
       ...exploredDatabase(this.#shared, now, ask),
       now: () => ask({ what: 'now', work: now, error: () => lost() }),

@@ -1,6 +1,6 @@
 import type { Environment } from '../../src/support/environment.js'
 import { wallRead } from './cron.js'
-import { EPOCH, type World } from './world.js'
+import type { World } from './world.js'
 
 /** Differences of a process's clocks from the world's. */
 export interface ClockFaults {
@@ -97,7 +97,7 @@ export class SimulatedProcess {
 
   readonly environment: Environment = {
     clock: {
-      now: () => wallRead(EPOCH + this.world.now + this.skew),
+      now: () => wallRead(this.world.epoch + this.world.now + this.skew),
       elapsed: () => this.world.now * this.#pace + this.index * 1_000_003,
       after: (ms, callback) => {
         let wanted = true

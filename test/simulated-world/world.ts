@@ -1,6 +1,6 @@
 import type { Random } from './random.js'
 
-/** The moment at which every world begins, in milliseconds since the Unix epoch. */
+/** The moment at which a world begins by default, in milliseconds since the Unix epoch. */
 export const EPOCH = 1_700_000_000_000
 
 /** No run comes near it: more means that something goes round and round. */
@@ -27,6 +27,8 @@ export class World {
   readonly random: Random
   /** Prints what happens. */
   readonly verbose: boolean
+  /** The moment at which it begins, in milliseconds since the Unix epoch. */
+  readonly epoch: number
   now = 0
   /** Faults are on. */
   faulty = true
@@ -36,7 +38,8 @@ export class World {
   #order = 0
   readonly #heap: Event[] = []
 
-  constructor(seed: number, random: Random, verbose: boolean) {
+  constructor(seed: number, random: Random, verbose: boolean, epoch = EPOCH) {
+    this.epoch = epoch
     this.seed = seed
     this.random = random
     this.verbose = verbose

@@ -111,10 +111,10 @@ export class Actor {
       },
     }
     const settings = protocol.settingsOf<unknown, unknown>(options)
-    const { environment, measure } = process
+    const { environment, measure, zone: timeZone } = process
     this.#engines = new protocol.Engines<unknown>(
       new protocol.Connections('WideCache', NAMES[0], environment),
-      NAMES.slice(0, scenario.measures).map((name) => ({ ...settings, name })),
+      NAMES.slice(0, scenario.measures).map((name) => ({ ...settings, name, timeZone })),
       environment,
       measure,
     )

@@ -1,4 +1,5 @@
 import type { SimulatedCacheServer } from '../simulated-world/simulated-cache-server.js'
+import type { TimeZone } from '../../src/support/time-zone.js'
 import { SimulatedProcess } from '../simulated-world/simulated-process.js'
 import type { World } from '../simulated-world/world.js'
 import type { FrameTruth, RowTruth } from './records.js'
@@ -21,6 +22,8 @@ export class WideCacheProcess extends SimulatedProcess {
   readonly geometry: Geometry
   /** The measure that its rows are of. */
   readonly measure: number
+  /** Zone that it would have. */
+  readonly zone: TimeZone | undefined
   readonly startedAt: number
   /** It collects. */
   collects = false
@@ -51,6 +54,7 @@ export class WideCacheProcess extends SimulatedProcess {
       readonly servers: readonly SimulatedCacheServer[]
       readonly geometry: Geometry
       readonly measure: number
+      readonly zone: TimeZone | undefined
       readonly skew: number
     },
   ) {
@@ -59,6 +63,7 @@ export class WideCacheProcess extends SimulatedProcess {
     this.servers = own.servers
     this.geometry = own.geometry
     this.measure = own.measure
+    this.zone = own.zone
     this.startedAt = world.now
   }
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { marksIn } from '../../src/connections/mark-list.js'
+import { timeZoneOption } from '../../src/support/time-zone.js'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import { Actor, BIG_FRAME_BYTES, BIG_ROW_BYTES } from './actor.js'
 import { close } from './close.js'
@@ -273,7 +274,9 @@ export class Run {
       scenario.differentLists && index === 1 && machine.length > 1 ? machine.slice(0, -1) : machine
     const geometry = scenario.geometries[actors.length % scenario.geometries.length]!
     const measure = index % scenario.measures
-    const own = { site, servers, geometry, measure, skew }
+    const named = scenario.zones[index % scenario.zones.length]
+    const zone = named === undefined ? undefined : timeZoneOption(named, EPOCH)
+    const own = { site, servers, geometry, measure, zone, skew }
     const process = new WideCacheProcess(world, index, own)
     process.collects = collects !== false
     this.records.processes.push(process)

@@ -16,6 +16,8 @@ export interface Scenario {
   readonly geometries: readonly Geometry[]
   /** Measures of the grid: of two, each process records one. */
   readonly measures: number
+  /** Zones that the processes would have, one after the other. */
+  readonly zones: readonly string[]
   readonly drainAfterLayers: number
   readonly cellTtlSeconds: number
   readonly confirmSeconds: number
@@ -93,6 +95,22 @@ export function flushMsOf({ flushMs, drainAfterLayers }: Scenario, { layerSecond
   return layerSeconds < LONG_LAYER_SECONDS ? flushMs : Math.min(half, LONG_FLUSH_MS)
 }
 
+const ZONES = [
+  'Europe/Berlin',
+  'Asia/Kolkata',
+  'America/Santiago',
+  'Antarctica/Troll',
+  'Africa/Lagos',
+  'America/New_York',
+  'Asia/Tokyo',
+  'Pacific/Auckland',
+  'America/Lima',
+]
+/** One of so many seeds has zones. No seed that finds a planted bug is among them. */
+const ZONES_EVERY = 15
+/** In it a process that only reads would decide, if it could. */
+export const SEED_OF_ZONES = 192
+
 const LONG_LAYER_SECONDS = 20
 const LONG_FLUSH_MS = 5_000
 const HOUR_MS = 3600_000
@@ -157,6 +175,7 @@ export function scenarioOf(random: Random, seed: number): Scenario {
   const drawn = {
     geometries,
     measures: 1 + (seed % 2),
+    zones: seed % ZONES_EVERY === SEED_OF_ZONES % ZONES_EVERY ? ZONES : [],
     drainAfterLayers,
     // What is left in cells is to be there at the end.
     cellTtlSeconds: Math.max(

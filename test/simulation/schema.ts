@@ -110,6 +110,11 @@ export function writersOf(
   })
 }
 
+/** The recorded zone of the days; empty: none is. */
+export function zoneIn(look: Look): string {
+  return String(look('SELECT MAX(time_zone) AS zone FROM wide_cache_names')[0]!['zone'])
+}
+
 /** The rows of a table that are there for longer than anything is on its way. */
 export function countOf(look: Look, table: (typeof TABLES)[number]): number {
   return Number(look(`SELECT COUNT(*) AS rows FROM ${table}`)[0]!['rows'])

@@ -9,6 +9,7 @@ import { withReplaced } from './plant.js'
 import { SMALL_BATCHES } from './planted-bug.js'
 import { PLANTED_BUGS } from './planted-bugs.js'
 import { firstSeeds, runSeeds } from './seeds.js'
+import { SEED_OF_ZONES } from './scenario.js'
 import type { Outcome } from './simulate.js'
 
 /** Seeds that have broken a promise once. */
@@ -17,6 +18,7 @@ const BROKEN_BEFORE = [724, 1019, 1168, 1230, 1367, 1643, 3108, 6007, 18_028]
 /** Among them one for each planted bug that finds it. */
 const SEEDS = distinct([
   ...BROKEN_BEFORE,
+  SEED_OF_ZONES,
   ...firstSeeds(fewOrMany(5, 5_000), SEED),
   ...PLANTED_BUGS.flatMap(({ seed }) => seed ?? []),
 ])

@@ -16,6 +16,7 @@ import {
   STAMP,
   type Sums,
   sumsOfAll,
+  zoneIn,
 } from './schema.js'
 import type { WatchedDatabaseServer } from './watched-database-server.js'
 import { Watermarks } from './watermarks.js'
@@ -55,6 +56,8 @@ export class Truth {
   /** By row id. */
   #fates: Fate[] = []
   #sums = NO_SUMS
+  /** The zone with which the first rows were committed. */
+  #zone: string | undefined
   /** Time up to which a reader of a measure was told that all is in SQL, in ms of the world. */
   readonly #completeTo = [-Infinity, -Infinity]
 
@@ -229,7 +232,23 @@ export class Truth {
       }
     }
     this.#sumsMustHold(database)
+    if (this.#scenario.zones.length > 0 && tx.rows.length > 0) this.#zoneMustStay(database)
     if (tx.raised) this.watermarks.raised(tx.process, database, this)
+  }
+
+  /** The days are decided before rows come, by a process that has some, and for good. */
+  #zoneMustStay(database: WatchedDatabaseServer): void {
+    const zone = zoneIn(database.look)
+    this.#zone ??= zone
+    const isAsked = this.#records.processes.some(
+      ({ zone: own, rows }) => own?.name === zone && rows.length > 0,
+    )
+    this.#world.check(
+      zone === this.#zone && isAsked,
+      () =>
+        `rows are committed with days of "${zone}", ${isAsked ? 'a' : 'no'} recording process has ` +
+        `these, and the first ones were of "${this.#zone}"`,
+    )
   }
 
   /** A statement has moved a watermark by itself. */
