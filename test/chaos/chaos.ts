@@ -52,7 +52,7 @@ export async function runChaos({
   const began = performance.now()
   const say = (line: string): void =>
     print(`${((performance.now() - began) / 1000).toFixed(1).padStart(7)} s  ${line}`)
-  const world = await startWorld({ apart })
+  const world = await startWorld({ apart, seed })
   try {
     const originals = world.sites.filter(({ name }) => name !== COPY)
     await Promise.all(
@@ -320,7 +320,7 @@ async function withReader<T>(
   work: (uses: Uses) => Promise<T>,
 ): Promise<T> {
   const uses = openUses(
-    { site: name, cache, database: url, collects, otherGeometry: false, apart },
+    { site: name, cache, database: url, collects, otherGeometry: false, apart, timeZone: 'UTC' },
     SILENT,
   )
   try {

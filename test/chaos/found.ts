@@ -1,6 +1,8 @@
 /** The final state of a site's database and its ledgers. */
 import type { ActivityStats, Database, LedgerReport } from '../../src/index.js'
 import { readCertificate } from '../../src/activity/certificate.js'
+import { readCalendar } from '../../src/activity/days.js'
+import { dayText } from '../../src/support/calendar-days.js'
 import { Tally } from './tally.js'
 import {
   type Book,
@@ -41,7 +43,8 @@ export interface Found {
   readonly seenFindings: readonly string[]
 }
 
-const DAY_MS = 24 * 3600_000
+/** A day of any zone begins with one. */
+const QUARTER_MS = 15 * 60_000
 const ROWS_AT_ONCE = 20_000
 /** Time in which figures come to the present, and between two looks at them. */
 const FRESH_MS = 120_000
@@ -66,7 +69,8 @@ export async function findOut(
       tally.add(life, Number(number))
     }
   }
-  const today = new Date().toISOString().slice(0, 10)
+  const days = await readCalendar(database, name)
+  const today = days.dayOf(Date.now())
   const hits = new Map<string, number>()
   const { rows } = await database.query('SELECT item, hits FROM hits_counts WHERE name = ?', [
     gridNameOf('hits', names),
@@ -81,19 +85,27 @@ export async function findOut(
     [Buffer.alloc(0), name],
   )
   const stats = await freshStats(uses)
-  // Those recorded while the clock was ahead are of a time to come; their visitors were seen, and
-  // are others on each day.
+  // Those recorded while the clock was ahead are of a time to come.
   const end = Math.floor(Date.parse(stats.asOf) / 1000) * 1000
   const recount = (
     await database.query(
       'SELECT SUM(CASE WHEN created_at < ? THEN 1 ELSE 0 END) AS views, ' +
-        '(SELECT COUNT(*) FROM (SELECT DISTINCT visitor, created_at - created_at % ? ' +
-        'FROM activities WHERE name = ? AND visitor IS NOT NULL) AS days) AS visitors, ' +
         '(SELECT open_day FROM activity_books WHERE name = ?) AS open_day ' +
         'FROM activities WHERE name = ?',
-      [end, DAY_MS, name, name, name],
+      [end, name, name],
     )
   ).rows[0]
+  // Of all times: they were seen, and are others on each day.
+  const { rows: seenAt } = await database.query(
+    'SELECT DISTINCT visitor, created_at - created_at % ? AS at FROM activities ' +
+      'WHERE name = ? AND visitor IS NOT NULL',
+    [QUARTER_MS, name],
+  )
+  const visitors = new Set(
+    seenAt.map(
+      ({ visitor, at }) => `${(visitor as Buffer).toString('hex')} ${days.dayOf(Number(at))}`,
+    ),
+  )
   return {
     recorded,
     activity,
@@ -104,12 +116,10 @@ export async function findOut(
     stats,
     mostValues: Number(values?.['n']),
     mostViews: Number(values?.['views']),
-    openDay: Number(recount?.['open_day']) * DAY_MS,
-    recount: { pageViews: Number(recount?.['views']), visitors: Number(recount?.['visitors']) },
-    findings: (await uses.activity.certificate(today)).findings,
-    seenFindings: (
-      await readCertificate(database, seenName, Date.parse(today) / DAY_MS, await database.now())
-    ).findings,
+    openDay: days.startOfDay(Number(recount?.['open_day'])),
+    recount: { pageViews: Number(recount?.['views']), visitors: visitors.size },
+    findings: (await uses.activity.certificate(dayText(today))).findings,
+    seenFindings: (await readCertificate(database, seenName, today, await database.now())).findings,
   }
 }
 

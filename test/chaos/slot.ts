@@ -76,7 +76,8 @@ export class Slot {
       failure: undefined,
     }
     this.lives.push(life)
-    const { site, cache, database, collects, otherGeometry, apart, records } = this.options
+    const { site, cache, database, collects, otherGeometry, apart, timeZone, records } =
+      this.options
     const assignment: Assignment = {
       site,
       cache,
@@ -84,6 +85,7 @@ export class Slot {
       collects,
       otherGeometry,
       apart,
+      timeZone,
       life: name,
       truth: records ? life.truth : undefined,
       rightAtZero: Date.now() - monotonic(),

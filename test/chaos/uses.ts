@@ -33,6 +33,8 @@ export interface UsesOptions {
   readonly otherGeometry: boolean
   /** Names of its own for each site, instead of the same in all of them. */
   readonly apart: boolean
+  /** Zone that it would have; the first process of a site that records decides. */
+  readonly timeZone: string
 }
 
 export interface Uses {
@@ -94,7 +96,7 @@ export async function ledgersOf(
 
 /** Opens them. `logger`: not given, what they say goes to the console. */
 export function openUses(options: UsesOptions, logger?: Logger): Uses {
-  const { cache, database, collects, otherGeometry } = options
+  const { cache, database, collects, otherGeometry, timeZone } = options
   const layerSeconds = otherGeometry ? 2 : 1
   const grid = {
     cache,
@@ -128,9 +130,10 @@ export function openUses(options: UsesOptions, logger?: Logger): Uses {
     activity: createActivity({
       ...grid,
       name: gridNameOf('activity', options),
+      timeZone,
       windowSeconds: WINDOW_SECONDS,
       statsTtlSeconds: 1,
     }),
-    hits: createHits({ ...grid, name: gridNameOf('hits', options) }),
+    hits: createHits({ ...grid, name: gridNameOf('hits', options), timeZone }),
   }
 }

@@ -40,6 +40,9 @@ const SLOTS = [
   { site: 'embedded', machine: 'e', records: true, collects: 1, privateCache: true },
 ] as const
 
+/** Zones that processes would have, each another one than its neighbours. */
+const ZONES = ['Europe/Berlin', 'Asia/Kolkata', 'America/Santiago', 'Antarctica/Troll']
+
 /** The site on SQLite and Redis: the clock of its machine is its database's. */
 const EMBEDDED = 'embedded'
 
@@ -89,7 +92,13 @@ export interface World {
   stop(): Promise<void>
 }
 
-export async function startWorld({ apart }: { apart: boolean }): Promise<World> {
+export async function startWorld({
+  apart,
+  seed,
+}: {
+  apart: boolean
+  seed: number
+}): Promise<World> {
   const folder = temporaryFolder('chaos')
   const stops: (() => Promise<unknown>)[] = []
   const stop = async (): Promise<void> => {
@@ -148,6 +157,7 @@ export async function startWorld({ apart }: { apart: boolean }): Promise<World> 
           database: ofHost,
           env: embedded ? ofEmbedded.env : {},
           apart,
+          timeZone: ZONES[(seed + SLOTS.indexOf(place)) % ZONES.length]!,
         }
         const lives = join(folder, options.name)
         mkdirSync(lives)
