@@ -38,12 +38,12 @@ function joined(one: string | undefined, other: string): string {
 export function requestViews(
   settings: Pick<
     ActivitySettings,
-    'skip' | 'visitor' | 'page' | 'dimensions' | 'privacySignals' | 'publicPath'
+    'skip' | 'visitor' | 'page' | 'dimensions' | 'privacySignals' | 'publicPath' | 'botTypes'
   >,
   count: Count<ViewedPage>,
   logger: BurstLogger,
 ): RequestViews {
-  const { skip, page, visitor, dimensions, privacySignals, publicPath } = settings
+  const { skip, page, visitor, dimensions, privacySignals, publicPath, botTypes } = settings
   const guard = new Guard(logger)
   const asked = Object.values(dimensions)
   const callsBack =
@@ -68,7 +68,11 @@ export function requestViews(
     dimensions: measure === 'bots' ? joined(values?.(req), botValues(req)) : values?.(req),
   })
   return {
-    ...pageViews({ skip, visitors, subject: viewed, callsBack, publicPath }, count, logger),
+    ...pageViews(
+      { skip, visitors, subject: viewed, callsBack, publicPath, botTypes },
+      count,
+      logger,
+    ),
     record(received, page) {
       // Typed as Express's for the site's own functions, whatever framework it is.
       const req = received as Request

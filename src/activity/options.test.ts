@@ -20,6 +20,7 @@ test('without options there are the documented defaults', () => {
     visitor: undefined,
     page: undefined,
     publicPath: '',
+    botTypes: new Set(),
     dimensions: {},
     historyDays: 8,
     layerSeconds: 3,

@@ -1,5 +1,13 @@
 import type { Logger } from '../support/logger.js'
-import { given, integer, oneOf, onlyKnown, optionalFunction } from '../support/options.js'
+import {
+  given,
+  integer,
+  oneOf,
+  onlyKnown,
+  optionalFunction,
+  wrongType,
+  wrongValue,
+} from '../support/options.js'
 import type { Request, Response } from '../page-views/express.js'
 import { measuredName } from '../page-views/measures.js'
 import { pathOption } from '../page-views/router.js'
@@ -73,6 +81,20 @@ export interface ActivityOptions extends GridOptions {
    */
   publicPath?: string | undefined
   /**
+   * Media types that count for bots as pages do, beside HTML: at most 16, in lower case. For people
+   * HTML alone counts.
+   * @default []
+   * @example
+   * ```js
+   * import { createActivity } from 'wide-cache'
+   *
+   * const activity = createActivity({ botTypes: ['text/markdown', 'text/plain'] })
+   * // …
+   * await activity.close()
+   * ```
+   */
+  botTypes?: readonly string[] | undefined
+  /**
    * Properties by which visits are counted beside their pages, each a function of the request that
    * returns a short text, or `undefined` where there is no value. At most 16, with names of 1 to 32
    * letters, digits, `_`, `.`, `-`; values are cut at 255 bytes. Each is summed by itself, never
@@ -133,6 +155,7 @@ export interface ActivitySettings {
   readonly visitor: ((req: Request) => string | number | bigint) | undefined
   readonly page: ((req: Request) => string) | undefined
   readonly publicPath: string
+  readonly botTypes: ReadonlySet<string>
   readonly dimensions: Readonly<Record<string, Dimension>>
   readonly historyDays: number
   /** Length of a layer of the grid, in seconds. */
@@ -158,6 +181,7 @@ const OWN_OPTIONS = [
   'visitor',
   'page',
   'publicPath',
+  'botTypes',
   'dimensions',
   'historyDays',
   'keep',
@@ -169,6 +193,8 @@ const DEFAULT_WINDOW_SECONDS = 600
 const MAX_WINDOW_SECONDS = 30 * 24 * 3600
 const MAX_HISTORY_DAYS = 366
 const MAX_RETENTION_HOURS = 10 * 366 * 24
+const MAX_MEDIA_TYPES = 16
+const MEDIA_TYPE = /^[a-z\d][a-z\d!#$&^_.+-]{0,126}\/[a-z\d][a-z\d!#$&^_.+-]{0,126}$/
 
 /**
  * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
@@ -185,6 +211,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     visitor,
     page,
     publicPath = '',
+    botTypes = [],
     dimensions = {},
     historyDays = 8,
     keep,
@@ -232,6 +259,7 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     ),
     page: optionalFunction('page', page, 'a function (req) that returns a string'),
     publicPath: pathOption('publicPath', publicPath),
+    botTypes: mediaTypes('botTypes', botTypes),
     dimensions: checkedDimensions(dimensions),
     historyDays: integer('historyDays', historyDays, 1, MAX_HISTORY_DAYS, 'days'),
     layerSeconds,
@@ -242,4 +270,14 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
     logger,
     grid,
   })
+}
+
+function mediaTypes(option: string, given: unknown): ReadonlySet<string> {
+  const allowed = `an array of at most ${MAX_MEDIA_TYPES} types in lower case, such as "text/markdown"`
+  if (!Array.isArray(given)) throw wrongType(option, given, allowed)
+  if (given.length > MAX_MEDIA_TYPES) throw wrongValue(option, given, allowed)
+  for (const one of given as readonly unknown[]) {
+    if (typeof one !== 'string' || !MEDIA_TYPE.test(one)) throw wrongValue(option, one, allowed)
+  }
+  return new Set(given as readonly string[])
 }

@@ -11,13 +11,16 @@ export type RequestHeaders = Request['headers']
 const TYPE = /^content-type:\s*(.*)$/im
 const DISPOSITION = /^content-disposition:\s*(.*)$/im
 
+const NO_TYPES: ReadonlySet<string> = new Set()
+
 /** Judges responses that have been sent, and remembers which targets lead to no page. */
 export class Exchanges {
   readonly #noPages = new NoPages()
   readonly #sent: Sent
 
-  constructor(bots: Bots) {
-    this.#sent = new Sent(bots, this.#noPages)
+  /** @param botTypes media types that count for bots, in lower case */
+  constructor(bots: Bots, botTypes: ReadonlySet<string> = NO_TYPES) {
+    this.#sent = new Sent(bots, this.#noPages, botTypes)
   }
 
   /** @param target that of the request, which is a GET, before routers rewrote it */
@@ -42,6 +45,7 @@ class Sent implements Exchange {
   readonly method = 'GET'
   readonly #bots: Bots
   readonly #noPages: NoPages
+  readonly #botTypes: ReadonlySet<string>
   #req!: Request
   #res!: Response
   #target = ''
@@ -49,9 +53,10 @@ class Sent implements Exchange {
   type: string | undefined
   #keepsHeaders = false
 
-  constructor(bots: Bots, noPages: NoPages) {
+  constructor(bots: Bots, noPages: NoPages, botTypes: ReadonlySet<string>) {
     this.#bots = bots
     this.#noPages = noPages
+    this.#botTypes = botTypes
   }
 
   as(req: Request, res: Response, target: string): this {
@@ -90,6 +95,11 @@ class Sent implements Exchange {
 
   isBot(): boolean {
     return this.#bots.isBot(this.#req.headers)
+  }
+
+  isForBots(): boolean {
+    if (this.#botTypes.size === 0 || this.type === undefined) return false
+    return this.#botTypes.has(this.type.split(';', 1)[0]!.trim().toLowerCase())
   }
 }
 

@@ -30,6 +30,8 @@ export interface PageViewSettings<Subject> {
   readonly callsBack: boolean
   /** The path that a proxy in front of the site removes. */
   readonly publicPath: string
+  /** Media types that count for bots as pages do. */
+  readonly botTypes?: ReadonlySet<string>
 }
 
 /** Functions that count page views. */
@@ -53,10 +55,10 @@ export function pageViews<Subject>(
   count: Count<Subject>,
   logger: BurstLogger,
 ): PageViews {
-  const { skip, visitors, subject, isOwn, publicPath } = settings
+  const { skip, visitors, subject, isOwn, publicPath, botTypes } = settings
   const callsBack = settings.callsBack || publicPath !== ''
   const guard = new Guard(logger)
-  const exchanges = new Exchanges(visitors.bots)
+  const exchanges = new Exchanges(visitors.bots, botTypes)
   /**
    * The response that was decided last. A request that meets this middleware twice leaves two
    * listeners for one `close` event, which run right after each other.

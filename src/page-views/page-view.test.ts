@@ -10,6 +10,7 @@ const PAGE: Exchange = {
   disposition: undefined,
   isNoPage: () => false,
   isBot: () => false,
+  isForBots: () => false,
 }
 
 test('a page is HTML by the type itself, not by what else its header names', () => {

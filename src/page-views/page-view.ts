@@ -40,6 +40,8 @@ export interface Exchange {
   isNoPage(): boolean
   /** Whether the user agent is a bot's. Asked only if it makes a difference. */
   isBot(): boolean
+  /** Whether the response is of a type that counts for bots. Asked for what is no HTML only. */
+  isForBots(): boolean
 }
 
 /**
@@ -56,7 +58,7 @@ export function verdictOf(exchange: Exchange): Verdict {
   if (status < 200 || (status >= 300 && status !== 304)) return 'status'
   // No content, a form to be cleared, and a range.
   if (status >= 204 && status <= 206) return 'content'
-  if (!isHtml(exchange)) return 'type'
+  if (!isHtml(exchange)) return exchange.isForBots() && exchange.isBot() ? 'page' : 'type'
   // Looked at once, and not for a picture or a script: each look at a request is dear.
   const { headers } = exchange
   if (!isWhole(headers, exchange)) return 'part'

@@ -196,6 +196,7 @@ function verdictsOn(connections: readonly (readonly (readonly [Verdict, Line])[]
       disposition,
       isNoPage: () => noPages.has(target),
       isBot: () => bots.isBot(headers),
+      isForBots: () => false,
     })
     if (verdict === 'page') noPages.delete(target)
     else if (verdict === 'type' && status < 300 && asksForHtml(headers)) noPages.add(target)
