@@ -4,7 +4,7 @@
  */
 import type { Queryable } from '../database/database.js'
 import { execute, raw, sql, type Sql } from '../database/sql.js'
-import { measureName, otherMeasure } from '../page-views/measures.js'
+import { measureName, otherMeasure, unseenOf } from '../page-views/measures.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { readCalendar } from './days.js'
 import type { ActivityPeriod } from '../dashboard/site-figures.js'
@@ -38,7 +38,8 @@ export async function readActivityHistory(
     const none = missing(ownName, day)
     const views = none === null ? { start: period.start, pageViews: none, visitors: none } : period
     const otherViews = ofOther && { [other]: ofOther.get(at) ?? missing(otherName, day) }
-    return { ...views, bots: ofBots?.get(at) ?? none, ...otherViews }
+    const bots = ofBots?.get(at) ?? none
+    return { ...views, bots, ...otherViews, ...unseenOf(views.pageViews, otherViews ?? {}) }
   })
 }
 

@@ -95,7 +95,7 @@ test('the growth of a young site is that of the days that it had', async () => {
       assert(second.pageViews > 0)
     }
     const [before, first] = await activity.history({ ...range, by: 'day' })
-    const unknown = { pageViews: null, visitors: null, bots: null, seen: null }
+    const unknown = { pageViews: null, visitors: null, bots: null, seen: null, unseen: null }
     assert.deepEqual(before, { start: `${day(OLDEST + 1)}T00:00:00.000Z`, ...unknown })
     assert.deepEqual([first!.bots, first!.seen], [0, null], 'the first report came later')
     const threads = await hits.history('thread', { days: 3 })

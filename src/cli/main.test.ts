@@ -262,10 +262,13 @@ describe('export', () => {
       const figures = days.map((day) => day.slice(day.indexOf(',')))
       return [header, figures.filter((day) => /[1-9]/.test(day))]
     }
-    assert.deepEqual(await sums('blog'), ['start,pageViews,visitors,bots,seen', [',1,1,2,3']])
+    assert.deepEqual(await sums('blog'), [
+      'start,pageViews,visitors,bots,seen,unseen',
+      [',1,1,2,3,0'],
+    ])
     assert.deepEqual(await sums('blog.seen'), [
-      'start,pageViews,visitors,bots,served',
-      [',3,1,2,1'],
+      'start,pageViews,visitors,bots,served,unseen',
+      [',3,1,2,1,0'],
     ])
     assert.deepEqual(await sums('blog.bots'), ['start,pageViews,visitors', [',2,0']])
     const top = ['--top', 'page']

@@ -44,9 +44,9 @@ export interface Tables {
   readonly calendar: Calendar
 }
 
-const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served', 'note']
+const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served', 'unseen', 'note']
 /** Columns that are left out where no row has them. */
-const BESIDE = ['bots', 'seen', 'served', 'note']
+const BESIDE = ['bots', 'seen', 'served', 'unseen', 'note']
 const OF_VALUE = ['start', 'pageViews']
 /** Text for visits without a value. A value that is equal to it gets an apostrophe. */
 const NO_VALUE = '(none)'

@@ -49,6 +49,11 @@ export interface ActivityPeriod {
    * Pages that the server sent to people, if there have ever been any. Only with `count: 'seen'`.
    */
   readonly served?: number | null
+  /**
+   * Pages that the server sent to people and no browser has reported, wherever both measures are
+   * known. The script may be blocked, or the visitor have left before it ran.
+   */
+  readonly unseen?: number | null
 }
 
 /** Page views with one value of a dimension in one hour or day. */

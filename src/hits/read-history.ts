@@ -1,7 +1,7 @@
 /** Reads the hits of an item by the hour and by the day, with those of the measures beside. */
 import type { Queryable } from '../database/database.js'
 import { execute, raw } from '../database/sql.js'
-import { type Measure, measureName, otherMeasure } from '../page-views/measures.js'
+import { type Measure, measureName, otherMeasure, unseenOf } from '../page-views/measures.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import { DAYS, HOURS, keptHoursFrom } from './history.js'
@@ -32,6 +32,8 @@ export interface HitsPeriod {
    * been any.
    */
   readonly served?: number | null
+  /** Hits of pages that the server sent to people and no browser has reported, if both are known. */
+  readonly unseen?: number | null
 }
 
 /** The hits whose history is read, and the measure that they are of. */
@@ -71,7 +73,7 @@ export async function readItemRange(
   const keptFrom = keptHoursFrom(now, site.calendar) - from
   return periods.map((period, index) => {
     if (index >= keptFrom) return period
-    const other = site.hasOther && { [otherMeasure(site.count)]: null }
+    const other = site.hasOther && { [otherMeasure(site.count)]: null, unseen: null }
     return { start: period.start, hits: null, bots: null, ...other }
   })
 }
@@ -102,12 +104,9 @@ async function readPeriods(
     const start = calendar.textOf(calendar.startOf(period, at))
     const of = (measure: Measure, firstDay: string | null | undefined): number | null =>
       found.get(`${measureName(name, measure)} ${at}`) ?? (firstDay && start >= firstDay ? 0 : null)
-    return {
-      start,
-      hits: of(count, own),
-      bots: of('bots', own),
-      ...(hasOther && { [other]: of(other, ofOther) }),
-    }
+    const hits = of(count, own)
+    const beside = hasOther ? { [other]: of(other, ofOther) } : {}
+    return { start, hits, bots: of('bots', own), ...beside, ...unseenOf(hits, beside) }
   })
 }
 

@@ -38,6 +38,19 @@ export function otherMeasure(measure: 'served' | 'seen'): 'served' | 'seen' {
   return measure === 'served' ? 'seen' : 'served'
 }
 
+/** Views of both measures of people; of the one that is counted, the other field is missing. */
+interface Beside {
+  readonly seen?: number | null
+  readonly served?: number | null
+}
+
+/** Returns the views that no browser has reported, beside `counted` ones, if both are measured. */
+export function unseenOf(counted: number | null, beside: Beside): { unseen?: number | null } {
+  const { served = counted, seen = counted } = beside
+  if (beside.served === undefined && beside.seen === undefined) return {}
+  return { unseen: served === null || seen === null ? null : Math.max(0, served - seen) }
+}
+
 /** The measure of a page that the server has sent. */
 export function sentMeasure(isBot: boolean): Measure {
   return isBot ? 'bots' : 'served'

@@ -51,6 +51,11 @@ export function isKnown({ firstDay = Infinity }: { firstDay?: number | undefined
   return start >= firstDay * DAY_MS
 }
 
+/** The views that were served and not seen; not known where one is not. */
+export function wantedUnseen(served: number | null, seen: number | null): number | null {
+  return served === null || seen === null ? null : Math.max(0, served - seen)
+}
+
 /** The history as it must be. */
 export function wantedHistory(site: RecountedSite, count: Count, by: Period, starts: number[]) {
   const other = otherMeasure(count)
@@ -58,13 +63,18 @@ export function wantedHistory(site: RecountedSite, count: Count, by: Period, sta
     const end = start + PERIOD_MS[by]
     const of = (n: number, measure: Count): number | null =>
       n > 0 || isKnown(site.views[measure], start) ? n : null
+    const [served, seen] = (['served', 'seen'] as const).map((measure) =>
+      of(site.views[measure].views(start, end), measure),
+    )
+    const both = { served: served!, seen: seen! }
     return {
       start: new Date(start).toISOString(),
-      pageViews: of(site.views[count].views(start, end), count),
+      pageViews: both[count],
       visitors: of(site.views[count].visitors(start, end), count),
       bots: of(site.views.bots.views(start, end), count),
       ...(site.views[other].all > 0 && {
-        [other]: of(site.views[other].views(start, end), other),
+        [other]: both[other],
+        unseen: wantedUnseen(both.served, both.seen),
       }),
     }
   })

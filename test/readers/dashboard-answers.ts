@@ -41,7 +41,8 @@ export async function assertDashboard(
     const wanted = wantedHistory(recounted, count, by, periodsOf(by, from, to))
     const json = await ask('/history.json', { from, to, by })
     assert.deepEqual(json.body.figures, wanted)
-    const columns = ['start', 'pageViews', 'visitors', 'bots', ...(hasOther ? [other] : [])]
+    const beside = hasOther ? [other, 'unseen'] : []
+    const columns = ['start', 'pageViews', 'visitors', 'bots', ...beside]
     const csv = await ask('/history.csv', { from, to, by })
     assert.deepEqual(rowsOf(csv.text), [columns, ...wanted.map((one) => texts(one, columns))])
   }

@@ -2,7 +2,14 @@
 import assert from 'node:assert/strict'
 import { otherMeasure } from '../../src/page-views/measures.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
-import { type Count, daysOf, edgesOf, isKnown, periodsOf } from './activity-answers.js'
+import {
+  type Count,
+  daysOf,
+  edgesOf,
+  isKnown,
+  periodsOf,
+  wantedUnseen,
+} from './activity-answers.js'
 import { keptFrom } from './hits-recount.js'
 import type { RecountedSite } from './recounted-site.js'
 import type { Site } from './site.js'
@@ -62,6 +69,7 @@ export async function assertHits(
             hits: of(count, count),
             bots: of('bots', count),
             [other]: of(other, other),
+            unseen: wantedUnseen(of('served', 'served'), of('seen', 'seen')),
           }
           return { start: new Date(start).toISOString(), ...periods }
         }),
