@@ -67,6 +67,8 @@ await build({
     },
   ],
 })
+// The page of several sites stands alone.
+await build({ ...options, entryPoints: [`${from}/overview.js`], outdir: to })
 for (const file of readdirSync(from).filter((one) => /\.(?:html|svg)$/.test(one))) {
   // No text of the page has indentation but code, which is in no line that begins with a tag.
   writeFileSync(`${to}/${file}`, read(file).replace(/^\s+(?=<)/gm, ''))

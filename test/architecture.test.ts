@@ -31,6 +31,7 @@ const FOLDERS: Structure = [
 /** The same within two folders. A file of a layer may import others of that layer. */
 const INSIDE: Readonly<Record<string, Structure>> = {
   'wide-cache': [
+    ['index'],
     ['wide-cache', 'options'],
     ['commands', 'engine-recorder', 'recorder'],
     ['engines'],
@@ -53,6 +54,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
   ],
   activity: [
     [
+      'overview',
       'site-activity',
       'activity',
       'measure-collector',
@@ -73,6 +75,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'live',
       'notes',
       'options',
+      'overview-figures',
       'ranges',
       'recount',
       'remove-value',
@@ -232,7 +235,7 @@ describe('the structure of the sources', () => {
   test('the sources are found, and so are their imports', () => {
     assert(files.length > 30 && files.includes('index.ts') && files.includes('cli/main.ts'))
     for (const [file, from] of [
-      ['index.ts', './wide-cache/wide-cache.js'],
+      ['index.ts', './wide-cache/index.js'],
       ['database/mysql/sessions.ts', 'mysql2'],
       ['support/schedule.ts', 'node-cron'],
     ]) {
@@ -243,13 +246,14 @@ describe('the structure of the sources', () => {
     }
   })
 
-  test('counters, sequence, map, queue and testing need neither requests nor widget', () => {
+  test('the buffer, counters, sequence, map, queue and testing need neither requests nor widget', () => {
     for (const folder of [
       'counters',
       'sequence',
       'collision-free-map',
       'export-queue',
       'testing',
+      'wide-cache',
     ]) {
       const reached = reachedFrom(`${folder}/index.ts`, graphOf(imports))
       assert(

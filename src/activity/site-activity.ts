@@ -15,7 +15,9 @@ import { type Handler, isRequest, type ServerRequest } from '../page-views/handl
 import { measureName } from '../page-views/measures.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
 import { dayText, type LongPeriod, summedBy } from '../support/calendar-days.js'
+import type { Clock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
+import type { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
 import { oneOf } from '../support/options.js'
 import { shared } from '../support/shared.js'
@@ -78,6 +80,16 @@ export function createActivity(options: ActivityOptions = {}): Activity {
   return new SiteActivity(activitySettings(options))
 }
 
+/** A site of an overview. */
+export interface OverviewSite {
+  readonly name: string
+  /** Full name of the measure that its figures are of. */
+  readonly measure: string
+  readonly clock: Clock
+  readonly logger: BurstLogger
+  readonly run: <Answer>(work: (database: Queryable) => Promise<Answer>) => Promise<Answer>
+}
+
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Activity {
   readonly #settings: ActivitySettings
@@ -89,6 +101,17 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     this.#settings = settings
     this.#live = liveView(() => this.#stats(), this.engine)
     this.#requests = requestViews(settings, this.views.count, this.logger)
+  }
+
+  /** What the overview of several sites needs of an activity; `undefined`: it is none. */
+  static siteOf(activity: unknown): OverviewSite | undefined {
+    if (!(activity instanceof SiteActivity)) return undefined
+    const { connections, clock, database } = activity.engine
+    connections.check()
+    const { name, count } = activity.#settings
+    const { logger } = activity
+    const run: OverviewSite['run'] = (work) => connections.run(() => work(database))
+    return { name, measure: measureName(name, count), clock, logger, run }
   }
 
   middleware(): Handler {

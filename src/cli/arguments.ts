@@ -28,7 +28,7 @@ export const FLAGS = {
     module: 'text',
   },
   migrate: {},
-  status: { name: 'text', watch: 'switch', json: 'switch' },
+  status: { name: 'text', all: 'switch', watch: 'switch', json: 'switch' },
   doctor: { cache: 'text', json: 'switch' },
   quarantine: { name: 'text', json: 'switch' },
   parked: { name: 'text', json: 'switch' },

@@ -55,7 +55,7 @@ test('status --watch asks an absent database again', async (t) => {
   await proxy.listen()
   let printed = 0
   const watching = status(
-    { database, name: undefined, json: false, watch: true },
+    { database, name: undefined, json: false, watch: true, all: false },
     log,
     () => void printed++,
     { stop: stop.signal, clear: '', everyMs: 10 },

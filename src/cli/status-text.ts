@@ -1,5 +1,6 @@
 /** A status as text for people, at most 80 columns wide. */
 import { printable } from '../support/printable.js'
+import { UTC_ZONE } from '../support/time-zone.js'
 import type { GridFigures, NameState } from '../wide-cache/operations/name-state.js'
 import { amount, textTable } from './table.js'
 
@@ -66,6 +67,9 @@ function nameText({ name, readAt, settings, ledger, grids, quarantine }: NameSta
     ...(settings.historyDays === 0
       ? []
       : [['values by the hour', `${settings.historyDays} days`] as const]),
+    ...(settings.timeZone === undefined || settings.timeZone.name === UTC_ZONE.name
+      ? []
+      : [['days of', settings.timeZone.name] as const]),
     ['cells live', spanText(settings.cellTtlSeconds * 1000)],
     ['in quarantine', quarantineText({ readAt, quarantine })],
   ]

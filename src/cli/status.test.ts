@@ -28,17 +28,26 @@ for (const [where, open] of databases) {
     let activity: Activity
     before(async () => {
       database = await open()
-      activity = createActivity({ database, cache: memory(), collect: false, logger: keptLog() })
+      const ports = { database, cache: memory(), collect: false, logger: keptLog() } as const
+      activity = createActivity({ ...ports, timeZone: 'Europe/Berlin' })
       for (let visit = 0; visit < 3; visit++) activity.record({ page: '/' })
       await activity.flush()
       await activity.drain({ all: true })
     })
     after(() => activity.close())
 
-    async function printed(flags: { json?: boolean; name?: string } = {}): Promise<string> {
+    async function printed(
+      flags: { json?: boolean; name?: string; all?: boolean } = {},
+    ): Promise<string> {
       let text = ''
       await status(
-        { database, name: flags.name, json: flags.json ?? false, watch: false },
+        {
+          database,
+          name: flags.name,
+          json: flags.json ?? false,
+          watch: false,
+          all: flags.all ?? false,
+        },
         keptLog(),
         (part) => (text += part),
         { stop: new AbortController().signal, clear: 'never' },
@@ -59,9 +68,24 @@ for (const [where, open] of databases) {
         text,
         /^activity {2}\(activity\)\n {2}issued +3 {2}processes seen +1 in 60 min\n/,
       )
+      assert.match(text, / {2}days of +Europe\/Berlin\n/)
       assert.match(text, /\n {2}committed +3 {2}rows are kept +24 h\n/)
       assert.match(text, /\n {2}15 x 3 s {2}private .* never\n/)
       assert.match(text, /\nTABLE +SIZE\n\w+ +[\d,]+ KiB\n[^]*\n\d+ others +[\d,]+ KiB\n/)
+    })
+
+    test('prints the page views of all activities', async () => {
+      const [site, ...others] = JSON.parse(await printed({ all: true, json: true }))
+      assert.deepEqual(
+        [site.name, site.now, site.zone, others],
+        ['activity', 3, 'Europe/Berlin', []],
+      )
+      const text = await printed({ all: true })
+      assert.match(text, /^SITE +10 MINUTES +7 DAYS +CHANGE +14 DAYS\nactivity +3\n$/)
+      await assert.rejects(
+        printed({ all: true, name: 'activity' }),
+        /--name does not go with --all/,
+      )
     })
 
     test('a name that nobody has used is refused with those that there are', async () => {
@@ -77,7 +101,7 @@ for (const [where, open] of databases) {
       const stop = new AbortController()
       const parts: string[] = []
       await status(
-        { database, name: undefined, json: false, watch: true },
+        { database, name: undefined, json: false, watch: true, all: false },
         keptLog(),
         (part) => {
           if (parts.push(part) === 3) stop.abort()
@@ -92,7 +116,7 @@ for (const [where, open] of databases) {
       const stop = new AbortController()
       let parts = 0
       await status(
-        { database, name: undefined, json: false, watch: true },
+        { database, name: undefined, json: false, watch: true, all: false },
         keptLog(),
         () => {
           parts++
@@ -131,6 +155,7 @@ const STATE: NameState = {
     repeatSeconds: 0,
     keep: '',
     givenTimeZone: '',
+    timeZone: { name: 'America/Argentina/Buenos_Aires', leadMinutes: 0 },
   },
   ledger: {
     issued: 999_999_999_999,

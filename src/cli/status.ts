@@ -14,10 +14,11 @@ import {
   readNameState,
   recordedNames,
 } from '../wide-cache/operations/name-state.js'
-import type { OptionsOf } from './arguments.js'
+import { type OptionsOf, UsageError } from './arguments.js'
 import { DOCTOR_KIND } from './doctor/whole-way.js'
 import { refuseUnknownName, withTables } from './existing.js'
 import type { CommandLog } from './log.js'
+import { sitesText } from './sites.js'
 import { type Status, statusText } from './status-text.js'
 
 const WATCH_MS = 2_000
@@ -29,35 +30,55 @@ const WATCH_MS = 2_000
  * @throws Error, UsageError, DatabaseError
  */
 export async function status(
-  { database: url, name, json, watch }: OptionsOf<'status'>,
+  { database: url, name, json, watch, all }: OptionsOf<'status'>,
   log: CommandLog,
   print: (text: string) => void,
   { stop, clear, everyMs = WATCH_MS }: { stop: AbortSignal; clear: string; everyMs?: number },
 ): Promise<void> {
   if (name !== undefined) identifier('name', name)
-  await withTables(url, log, ['wide-cache'], async (database) => {
-    const tables = await sizesOf(database)
-    const show = async (): Promise<void> => {
-      const read = { ...(await namesOf(database, name)), tables }
-      print(json ? `${printableJson(read)}\n` : `${watch ? clear : ''}${statusText(read)}`)
-    }
-    await show()
-    const burst = new BurstLogger(log, () => systemClock.elapsed())
-    while (watch) {
-      await delay(everyMs, undefined, { signal: stop }).catch(() => undefined)
-      if (stop.aborted) return
-      try {
-        await show()
-        burst.recovered('status', 'wide-cache: the database answers again')
-      } catch (error) {
-        if (!(error instanceof DatabaseError) || error.category === 'usage') throw error
-        burst.warn(
-          'status',
-          `wide-cache: reading the status failed and will be retried: ${messageOf(error)}`,
-        )
+  if (all && name !== undefined) throw new UsageError('--name does not go with --all')
+  await withTables(
+    url,
+    log,
+    all ? ['wide-cache', 'activity'] : ['wide-cache'],
+    async (database) => {
+      const text = all
+        ? () => sitesText(database, json)
+        : textOfNames(database, name, json, await sizesOf(database))
+      const show = async (): Promise<void> => {
+        const read = await text()
+        print(watch && !json ? `${clear}${read}` : read)
       }
-    }
-  })
+      await show()
+      const burst = new BurstLogger(log, () => systemClock.elapsed())
+      while (watch) {
+        await delay(everyMs, undefined, { signal: stop }).catch(() => undefined)
+        if (stop.aborted) return
+        try {
+          await show()
+          burst.recovered('status', 'wide-cache: the database answers again')
+        } catch (error) {
+          if (!(error instanceof DatabaseError) || error.category === 'usage') throw error
+          burst.warn(
+            'status',
+            `wide-cache: reading the status failed and will be retried: ${messageOf(error)}`,
+          )
+        }
+      }
+    },
+  )
+}
+
+function textOfNames(
+  database: Database,
+  name: string | undefined,
+  json: boolean,
+  tables: Status['tables'],
+): () => Promise<string> {
+  return async () => {
+    const read = { ...(await namesOf(database, name)), tables }
+    return json ? `${printableJson(read)}\n` : statusText(read)
+  }
 }
 
 /** @throws UsageError where `only` is no name */

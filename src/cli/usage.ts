@@ -46,6 +46,7 @@ Flags of collect. What is not given is as the web processes have recorded it in 
                               go with it
 
 Flags of status:
+  --all                       the page views of all activities instead, a row for each
   --name <name>               only this: the name of an activity, hits.<name>, or a name of your own
   --watch                     prints it every two seconds, until SIGTERM or SIGINT
   --json                      as JSON, on one line

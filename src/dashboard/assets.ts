@@ -26,11 +26,15 @@ const OPERATION = /^.*\bid="operation".*\n/m
 
 /** The page for requests with this access; `lists`: how many it will have. */
 export function pageOf(sees: Sees, lists: number): Tagged {
-  const { body, type } = asset(PAGE)
-  const marked = body
-    .replaceAll('"assets/', `"${hash()}/`)
-    .replace('id="main"', `id="main" data-sees="${sees}" data-lists="${lists}"`)
+  const { body, type } = fileOfPage(PAGE)
+  const marked = body.replace('id="main"', `id="main" data-sees="${sees}" data-lists="${lists}"`)
   return tagged(sees === 'allowed' ? marked : marked.replace(OPERATION, ''), type)
+}
+
+/** A page with the addresses of its files. */
+export function fileOfPage(file: string): Tagged {
+  const { body, type } = asset(file)
+  return tagged(body.replaceAll('"assets/', `"${hash()}/`), type)
 }
 
 /** Files beside the page, by the path below the mount point. */
