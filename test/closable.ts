@@ -147,6 +147,7 @@ export const OTHERS = [
   'joinMetrics',
   'jsonCodec',
   'lenientPath',
+  'overview',
   'referrerHost',
   'section',
   'source',

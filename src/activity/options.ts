@@ -273,7 +273,8 @@ export function activitySettings(options: ActivityOptions): ActivitySettings {
 }
 
 function mediaTypes(option: string, given: unknown): ReadonlySet<string> {
-  const allowed = `an array of at most ${MAX_MEDIA_TYPES} types in lower case, such as "text/markdown"`
+  const allowed =
+    `an array of at most ${MAX_MEDIA_TYPES} types in lower case, ` + 'such as "text/markdown"'
   if (!Array.isArray(given)) throw wrongType(option, given, allowed)
   if (given.length > MAX_MEDIA_TYPES) throw wrongValue(option, given, allowed)
   for (const one of given as readonly unknown[]) {

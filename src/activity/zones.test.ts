@@ -224,7 +224,7 @@ for (const [zone, ...starts] of ZONES) {
           const { site, all, days } = await record(drawn, false)
           await compare(site, all, days)
           assert.equal((await certified(site, days, end)).views, all.length)
-          // A change to the first hour of an open day is no finding of the next one: its seconds tell.
+          // Changed hours of an open day are no finding of the next day: seconds tell.
           const last = site.calendar.dayOf(from) + DAYS
           const change = (by: number) =>
             site.database.query('UPDATE activity_hours SET views = views + ? WHERE hour = ?', [

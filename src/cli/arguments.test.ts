@@ -144,7 +144,7 @@ test('collect takes a module, and with it when to collect', () => {
 })
 
 test('status is shown once as text, unless it is asked for otherwise', () => {
-  const options = { database: undefined, name: undefined, json: false, watch: false }
+  const options = { database: undefined, name: undefined, json: false, watch: false, all: false }
   assert.deepEqual(commandOf(['status']), { command: 'status', options })
   assert.deepEqual(commandOf(['status', '--watch', '--json', '--name', 'a']), {
     command: 'status',

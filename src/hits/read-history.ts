@@ -32,7 +32,7 @@ export interface HitsPeriod {
    * been any.
    */
   readonly served?: number | null
-  /** Hits of pages that the server sent to people and no browser has reported, if both are known. */
+  /** Hits of pages that were sent to people and that no browser has reported, if both are known. */
   readonly unseen?: number | null
 }
 

@@ -53,7 +53,7 @@ const REPEAT_SECONDS = 77
 /** Longer than a run: so the figures count all visits before their end. */
 const WINDOW_SECONDS = 3_600
 
-/** Time in which the first process decides about the days, undisturbed. The other has other ones. */
+/** Time in which the first process decides about the days, undisturbed. */
 const DECIDES_MS = 10_000
 const OTHER_ZONE = 'Asia/Tokyo'
 /** Time around the start of a day in which viewers may be taken for others if a server is away. */

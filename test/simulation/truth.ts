@@ -246,8 +246,8 @@ export class Truth {
     this.#world.check(
       zone === this.#zone && isAsked,
       () =>
-        `rows are committed with days of "${zone}", ${isAsked ? 'a' : 'no'} recording process has ` +
-        `these, and the first ones were of "${this.#zone}"`,
+        `rows come with days of "${zone}", which ${isAsked ? 'a' : 'no'} recording process has, ` +
+        `and the first ones had "${this.#zone}"`,
     )
   }
 
