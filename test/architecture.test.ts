@@ -246,7 +246,7 @@ describe('the structure of the sources', () => {
     }
   })
 
-  test('the buffer, counters, sequence, map, queue and testing need neither requests nor widget', () => {
+  test('all entries but the first need neither requests nor widget', () => {
     for (const folder of [
       'counters',
       'sequence',

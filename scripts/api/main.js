@@ -21,6 +21,9 @@ const UNITS = { Seconds: 'seconds', Ms: 'milliseconds', Hours: 'hours', Bytes: '
 /** How the text of a number says what is allowed: `1 to 1,000`, `at least 2`. */
 const RANGE = /\d\sto\s|\bto\s\d|\bat\s(?:least|most)\b/i
 
+/** Page of the entry `wide-cache/wide-cache`: the first entry's page has its name. */
+const BUFFER = 'write-behind'
+
 /** Pages with so many members begin with a list of them. */
 const LISTED_MEMBERS = 4
 
@@ -103,14 +106,16 @@ function sourcesOfEntries() {
 
 /** The entry of a page: `wide-cache/counters` of `counters`. */
 function entryOf(page) {
-  return page === packageName ? page : `${packageName}/${page}`
+  if (page === packageName) return page
+  return `${packageName}/${page === BUFFER ? packageName : page}`
 }
 
 /** Leaves out what users neither hand in nor need to be told. */
 function leaveOut({ project }) {
   for (const module of project.children) {
     // The first entry, whose source is src/index.ts.
-    if (module.name === 'index') module.name = packageName
+    if (module.name === packageName) module.name = BUFFER
+    else if (module.name === 'index') module.name = packageName
   }
   // TypeDoc's name of a parameter that is taken apart.
   for (const parameter of project.getReflectionsByKind(ReflectionKind.Parameter)) {
