@@ -12,5 +12,5 @@ export function isSource(file: string): boolean {
 
 /** Tells whether a source is in the package by itself. The others are a part of a script. */
 export function isBuilt(file: string): boolean {
-  return isSource(file) && !/dashboard\/assets\/(?!(?:dashboard|operation)\.js)/.test(file)
+  return isSource(file) && !/dashboard\/assets\/(?!(?:dashboard|operation|overview)\.js)/.test(file)
 }
