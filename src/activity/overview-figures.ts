@@ -4,7 +4,7 @@
  * however many sites there are.
  */
 import type { Queryable } from '../database/database.js'
-import { placeholders } from '../database/dialect.js'
+import { execute, raw, sql } from '../database/sql.js'
 import { calendarIn, firstHoursIn } from './days.js'
 import { FIRST, firstDayIn } from './first-day.js'
 
@@ -41,23 +41,18 @@ export async function readOverview(
   now: number,
 ): Promise<SiteFigures[]> {
   if (names.length === 0) return []
-  const among = `WHERE b.name IN (${placeholders(names.length)})`
+  const among = sql`WHERE b.name IN (${names})`
   const second = Math.floor(now / 1000)
-  const books = await queryable.query(
-    `SELECT b.name, b.first_hours, o.time_zone, o.hour_lead, ${FIRST}, ` +
-      '(SELECT COALESCE(SUM(s.views), 0) FROM activity_seconds AS s WHERE s.name = b.name ' +
-      'AND s.second > ? AND s.second <= ?) AS now FROM activity_books AS b ' +
-      'LEFT JOIN wide_cache_names AS n ON n.name = b.name ' +
-      `LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name ${among}`,
-    [second - NOW_SECONDS, second, ...names],
-  )
-  const { rows } = await queryable.query(
-    "SELECT b.name, 'day' AS unit, p.day AS at, p.views FROM activity_books AS b " +
-      `JOIN activity_days AS p ON p.name = b.name AND p.day >= ? ${among} ` +
-      "UNION ALL SELECT b.name, 'hour', p.hour, p.views FROM activity_books AS b " +
-      `JOIN activity_hours AS p ON p.name = b.name AND p.hour >= b.open_hour ${among}`,
-    [Math.floor(now / DAY_MS) - LINE_DAYS - AWAY_DAYS, ...names, ...names],
-  )
+  const books = await execute(queryable)`SELECT b.name, b.first_hours, o.time_zone, o.hour_lead,
+    ${raw(FIRST)}, (SELECT COALESCE(SUM(s.views), 0) FROM activity_seconds AS s
+    WHERE s.name = b.name AND s.second > ${second - NOW_SECONDS} AND s.second <= ${second}) AS now
+    FROM activity_books AS b LEFT JOIN wide_cache_names AS n ON n.name = b.name
+    LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name ${among}`
+  const firstDay = Math.floor(now / DAY_MS) - LINE_DAYS - AWAY_DAYS
+  const { rows } = await execute(queryable)`SELECT b.name, 'day' AS unit, p.day AS at, p.views
+    FROM activity_books AS b JOIN activity_days AS p ON p.name = b.name AND p.day >= ${firstDay}
+    ${among} UNION ALL SELECT b.name, 'hour', p.hour, p.views FROM activity_books AS b
+    JOIN activity_hours AS p ON p.name = b.name AND p.hour >= b.open_hour ${among}`
   const sites = books.rows.map((row) => {
     const name = String(row['name'])
     const calendar = calendarIn(row, firstHoursIn(row['first_hours']))

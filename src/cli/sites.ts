@@ -3,7 +3,7 @@ import { readOverview, type SiteFigures } from '../activity/overview-figures.js'
 import type { Database } from '../database/database.js'
 import { measureOf } from '../page-views/measures.js'
 import { printableJson } from '../support/printable.js'
-import { counted, table } from './table.js'
+import { amount, textTable } from './table.js'
 
 const BARS = '▁▂▃▄▅▆▇█'
 const LINE_DAYS = 14
@@ -16,7 +16,7 @@ export async function sitesText(database: Database, json: boolean): Promise<stri
   const sites = await readOverview(database, served, await database.now())
   if (json) return `${printableJson(sites)}\n`
   if (sites.length === 0) return 'No activity has page views in this database yet.\n'
-  return table([HEAD, ...sites.map((site) => rowOf(site))])
+  return textTable([HEAD, ...sites.map((site) => rowOf(site))])
 }
 
 function rowOf({ name, now, week, change, days }: SiteFigures): string[] {
@@ -26,7 +26,7 @@ function rowOf({ name, now, week, change, days }: SiteFigures): string[] {
   const line = shown.map((views) =>
     views === null ? ' ' : BARS.charAt(Math.ceil((views / most) * (BARS.length - 1))),
   )
-  const figures = [counted(now), week === null ? '' : counted(week), percent]
+  const figures = [amount(now), week === null ? '' : amount(week), percent]
   const aligned = figures.map((text, at) => text.padStart(HEAD[at + 1]!.length))
   return [name, ...aligned, line.join('')]
 }
