@@ -207,7 +207,7 @@ for (const [where, fresh] of databases) {
         all.reduce((sum, day) => sum + day.pageViews!, 0),
         all.reduce((sum, day) => sum + day.bots!, 0),
       ],
-      [11, 19],
+      [11, 22],
     )
     const today = new Date().toISOString().slice(0, 10)
     for (const text of ['Released', 'Released \u{1f389}']) await activity.note(today, text)
