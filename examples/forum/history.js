@@ -7,6 +7,7 @@ import { packDimensions } from '../../dist/activity/packed-dimensions.js'
 import { sqlite } from '../../dist/database/sqlite/sqlite.js'
 import { addHits } from '../../dist/hits/history.js'
 import { measureName } from '../../dist/page-views/measures.js'
+import { UTC } from '../../dist/support/calendar.js'
 import { VISITOR_BYTES } from '../../dist/visitors/visitor.js'
 
 const HOUR_MS = 3_600_000
@@ -113,7 +114,7 @@ export async function writeHistory({ file, activity, hits, threads }) {
     const read = visits.flatMap(({ page, time }) =>
       page.startsWith('/threads/') ? [{ item: page.slice('/threads/'.length), at: time }] : [],
     )
-    await database.transaction((tx) => addHits(tx, hits, read))
+    await database.transaction((tx) => addHits(tx, hits, read, UTC))
     const spike = Math.floor(now / (24 * HOUR_MS)) - SPIKE
     await writeNote(database, activity, spike, 'In the news')
   } finally {

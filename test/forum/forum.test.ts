@@ -148,3 +148,27 @@ test('a port in use, an invalid port and an unknown flag have plain errors', asy
   assert.equal(await unknown.ended, 2)
   assert.match(unknown.output(), /Unknown option '--traffic'/)
 })
+
+test('a demo with an invented history has it on its dashboard, with bots and a note', async () => {
+  const forum = await startForum(['--history', '--no-traffic'])
+  const read = async (path: string) => {
+    const { figures } = (await (await fetch(`${forum.origin}/admin/activity/${path}`)).json()) as {
+      figures: { pageViews: number; value?: string; note?: string }[]
+    }
+    return figures
+  }
+  const days = await read('shown.json?range=30d')
+  assert(days.slice(0, -1).every(({ pageViews }) => pageViews > 100))
+  assert.deepEqual(
+    days.flatMap(({ note }) => note ?? []),
+    ['In the news'],
+  )
+  for (const [dimension, most] of [
+    ['section', '/threads/'],
+    ['bot', 'GPTBot'],
+  ]) {
+    const [first] = await read(`top.json?dimension=${dimension}`)
+    assert.equal(first?.value, most)
+  }
+  assert.equal(await forum.stop(), 0)
+})
