@@ -389,10 +389,7 @@ test('sections and bots have tabs of their own, which are asked for once they ar
     await sameAsShown(page, sections)
     await sections.getByRole('link', { name: '/thread/' }).click()
     await shows(page.locator('#item'), /^Section \/thread\/×$/)
-    await shows(
-      page.locator('.note'),
-      /^The other lists are of the whole site, in the same days\.$/,
-    )
+    await shows(page.locator('.note'), /^The other lists are of the whole site\.$/)
     const under = card(page, 'under:/thread/')
     await shows(under.locator('h2'), /^Under \/thread\/$/)
     await eventually('two pages', async () => (await under.locator('tbody a').count()) === 2)
@@ -521,6 +518,14 @@ test('a spike is labelled, and cut only where somebody asks; notes are pinned to
     await shows(page.locator('text.strong'), /^\d\d,\d{3}$/)
     await shows(page.locator('text.strong').last(), /^<b>Released<\/b> 2\.0, aft…$/)
     assert.equal(await page.locator('line.pin').count(), 1)
+    const boxes = await Promise.all(
+      (await page.locator('text.strong').all()).map((one) => one.boundingBox()),
+    )
+    const [count, note] = boxes as { x: number; width: number }[]
+    assert(
+      note!.x >= count!.x + count!.width || note!.x + note!.width <= count!.x,
+      'the note is not on the number of the spike',
+    )
     assert.equal(await page.locator('path.cut').count(), 0)
     await cut.click()
     assert.equal(await page.locator('path.cut').count(), 1)

@@ -246,8 +246,13 @@ export function chart() {
       const x = across(middle(at))
       const isAtEnd = at > bars.length / 2
       const short = areMany ? String(of + 1) : cutNote(note)
-      const beside = isAtEnd === turned ? 6 : -6
-      root.append(svg('line', { class: 'pin', x1: x, x2: x, y1: 2, y2: up(value ?? 0) - 2 }))
+      // A spike has its number there.
+      const isSpike = spikes !== undefined && (value ?? 0) > spikes.above
+      const half = isSpike ? (number(value ?? 0).length * CHARACTER * unit) / 2 : 0
+      const beside = (isAtEnd === turned ? 1 : -1) * (6 + half)
+      root.append(
+        svg('line', { class: 'pin', x1: x, x2: x, y1: 2, y2: up(value ?? 0) - (isSpike ? 18 : 2) }),
+      )
       const label = text(x + beside, 12 * unit, short, beside > 0 ? 'start' : 'end')
       label.setAttribute('class', 'strong')
       root.append(label)

@@ -159,7 +159,9 @@ export function lists() {
   function showUnder() {
     const { dimension, value = '' } = item()
     const path = dimension === 'section' ? value : ''
-    note.textContent = `The ${path ? 'other ' : ''}lists are of the whole site, in the same days.`
+    note.textContent = path
+      ? 'The other lists are of the whole site.'
+      : 'The lists are of the whole site, in the same days.'
     const first = cards.get('page')
     if (!first || path === (under?.path ?? '')) return
     const group = groups.find((one) => one.has(first))
