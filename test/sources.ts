@@ -10,7 +10,10 @@ export function isSource(file: string): boolean {
   return /\.[jt]s$/.test(file) && !file.endsWith('.d.ts') && !isForTests(file)
 }
 
-/** Tells whether a source is in the package by itself. The others are a part of a script. */
+/** Scripts of pages that are files in the package. The others are a part of one. */
+const SCRIPT = /\/(?:alarm|dashboard|days|empty|item|operation|overview|table|times|tip)\.js$/
+
+/** Tells whether a source is in the package by itself. */
 export function isBuilt(file: string): boolean {
-  return isSource(file) && !/dashboard\/assets\/(?!(?:dashboard|operation|overview)\.js)/.test(file)
+  return isSource(file) && (!file.includes('dashboard/assets/') || SCRIPT.test(file))
 }
