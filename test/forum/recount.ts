@@ -225,7 +225,9 @@ async function ofLists(recount: Recount): Promise<void> {
   const { page, span } = recount
   const total = await viewsBetween(recount, span.from, span.to, Infinity)
   const shownTotal = total[1]!
-  for (const card of await page.locator('[data-dimension]:visible').all()) {
+  for (const card of await page
+    .locator('[data-dimension]:not([data-dimension^=bot]):visible')
+    .all()) {
     const dimension = (await card.getAttribute('data-dimension')) ?? ''
     const asOf = await asOfIn(card)
     const thisHour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS

@@ -66,6 +66,8 @@ export function chart() {
   let chosen
   /** @type {SVGRectElement[]} */
   let hits = []
+  /** @type {typeof import('./table.js')['table'] | undefined} */
+  let table
 
   const plot = html('div.plot', { tabindex: 0, role: 'slider', 'aria-label': 'Chart' })
   const asTable = html('div.scrolls', { tabindex: 0, role: 'region', hidden: true })
@@ -160,7 +162,9 @@ export function chart() {
   }
 
   async function fillTable() {
-    const { table } = await import('./table.js')
+    // Once it is loaded, the table never shows what it showed before.
+    table ??= (await import('./table.js')).table
+    const tableOf = table
     if (!data) return
     const { name, unit, bars, beforeName } = data
     const caption = `${name} by ${unit}`
@@ -173,7 +177,7 @@ export function chart() {
       ...(beforeName ? [written(before)] : []),
       ...(hasNotes ? [note] : []),
     ])
-    renew(asTable, [columns, rows], () => [table(caption, columns, rows)])
+    renew(asTable, [columns, rows], () => [tableOf(caption, columns, rows)])
   }
 
   /** @param {number | null | undefined} value */
