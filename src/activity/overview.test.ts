@@ -88,11 +88,14 @@ test('the page has a row for each site that the request may see, by two statemen
   }
 })
 
-test('what is no list of activities is refused', () => {
-  for (const wrong of [[], [{}], 'blog', undefined]) {
+test('what is no list of activities is refused, and one of more than a thousand', async () => {
+  const one = createActivity({ cache: memory(), database: sqlite(':memory:'), collect: false })
+  overview(Array(1_000).fill(one))
+  for (const wrong of [[], [{}], 'blog', undefined, Array(1_001).fill(one)]) {
     assert.throws(() => overview(wrong as Activity[]), {
       name: 'TypeError',
       message: /option "activities" is .*; allowed: an array of 1 to 1000 activities/,
     })
   }
+  await one.close()
 })

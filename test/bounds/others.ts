@@ -24,6 +24,8 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
   ],
   'A limit of an option or an argument: its refusal names it, and tests try its edges': [
     'activity/notes.ts MAX_NOTE',
+    'activity/options.ts MAX_MEDIA_TYPES',
+    'activity/overview.ts MAX_SITES',
     'activity/packed-dimensions.ts MAX_DIMENSIONS',
     'buckets/options.ts MAX_BUCKETS',
     'cache/memcached/addresses.ts MAX_SERVERS',

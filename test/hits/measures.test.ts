@@ -126,8 +126,8 @@ for (const [name, express] of expresses) {
     await see(site, '/threads/7', { 'user-agent': BOT })
     await arrived(site)
     // The three user agents are three viewers, and a viewer counts once in each measure.
-    assert.deepEqual(await figuresOf(site, '7'), { hits: 3, bots: 5, seen: 1 })
-    assert.deepEqual(await figuresOf(site, '8'), { hits: 0, bots: 0, seen: 1 })
+    assert.deepEqual(await figuresOf(site, '7'), { hits: 3, bots: 5, seen: 1, unseen: 2 })
+    assert.deepEqual(await figuresOf(site, '8'), { hits: 0, bots: 0, seen: 1, unseen: 0 })
     assert.equal(await site.hits.count('7'), 3)
     assert.deepEqual(await site.hits.top(2), [
       ['7', 3],
@@ -149,8 +149,8 @@ for (const [name, express] of expresses) {
       await see(site, '/threads/7', { 'user-agent': agent })
     }
     await arrived(site)
-    assert.deepEqual(await figuresOf(site, '7'), { hits: 2, bots: 0, served: 1 })
-    assert.deepEqual(await figuresOf(site, '8'), { hits: 0, bots: 1, served: 1 })
+    assert.deepEqual(await figuresOf(site, '7'), { hits: 2, bots: 0, served: 1, unseen: 0 })
+    assert.deepEqual(await figuresOf(site, '8'), { hits: 0, bots: 1, served: 1, unseen: 1 })
     assert.deepEqual(
       [...(await site.hits.counts(['7', '8']))],
       [
@@ -176,7 +176,7 @@ for (const [name, express] of expresses) {
     for (const user of ['bert', 'bert', 'carl']) await see(site, '/threads/7', { 'x-user': user })
     await see(site, '/threads/7', { 'x-user': 'bert', 'sec-gpc': '1' })
     await arrived(site)
-    assert.deepEqual(await figuresOf(site, '7'), { hits: 0, bots: 0, seen: 3 })
+    assert.deepEqual(await figuresOf(site, '7'), { hits: 0, bots: 0, seen: 3, unseen: 0 })
     const ofReports = asked.filter((address) => address !== 'GET /threads/999')
     assert.deepEqual(ofReports, ['GET /threads/7?a', ...Array(4).fill('GET /threads/7')])
   })
@@ -207,10 +207,10 @@ test('an item is renamed and deleted in all measures, and the figures say how ma
   await serve(site, '/threads/7')
   await arrived(site)
   assert.equal(await site.hits.rename('7', '8'), 3)
-  assert.deepEqual(await figuresOf(site, '7'), { hits: 0, bots: 0, seen: 0 })
-  assert.deepEqual(await figuresOf(site, '8'), { hits: 3, bots: 2, seen: 2 })
+  assert.deepEqual(await figuresOf(site, '7'), { hits: 0, bots: 0, seen: 0, unseen: 0 })
+  assert.deepEqual(await figuresOf(site, '8'), { hits: 3, bots: 2, seen: 2, unseen: 1 })
   assert.equal(await site.hits.delete('8'), 3)
-  assert.deepEqual(await figuresOf(site, '8'), { hits: 0, bots: 0, seen: 0 })
+  assert.deepEqual(await figuresOf(site, '8'), { hits: 0, bots: 0, seen: 0, unseen: 0 })
   const { rows } = await site.database.query('SELECT name, hits FROM hits_counts')
   assert.deepEqual(rows, [{ name: 'threads', hits: 1 }])
 })
