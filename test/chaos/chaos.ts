@@ -153,7 +153,7 @@ async function withLooks<T>(world: World, work: () => Promise<T>): Promise<[Map<
         const its = new Looks(site.database, uses, { site: site.name, apart: world.apart })
         looks.set(site, its)
         result ??= work()
-        await result.finally(() => its.stop())
+        await result.then(() => its.untilFresh()).finally(() => its.stop())
       }),
     )
   }

@@ -14,6 +14,10 @@ import { BOOKS, ledgersOf, type Uses, type UsesOptions, WINDOW_SECONDS } from '.
 
 const LOOK_EVERY_MS = 500
 
+/** Looks at fresh figures for which a run goes on, once all has healed, and the longest time. */
+const FRESH_LOOKS = 40
+const FRESH_WITHIN_MS = 300_000
+
 /** Fields of a ledger that may fall. */
 const MAY_FALL: readonly (keyof LedgerReport)[] = ['outstanding', 'owed']
 
@@ -43,6 +47,7 @@ export class Looks {
   readonly #ledgers = new Map<string, LedgerReport>()
   readonly #fallen: string[] = []
   #freshAt = Date.now()
+  #freshLooks = 0
   #stopped = false
   readonly #done: Promise<unknown>
 
@@ -51,6 +56,18 @@ export class Looks {
     this.#uses = uses
     this.#names = names
     this.#done = Promise.all([this.#lookOn(() => this.#stats()), this.#lookOn(() => this.#fall())])
+  }
+
+  /**
+   * Goes on, once all has healed, until figures have been fresh at enough looks: those at stale
+   * figures prove little.
+   */
+  async untilFresh(): Promise<void> {
+    const healedAt = Date.now()
+    const deadline = performance.now() + FRESH_WITHIN_MS
+    const fresh = () => this.#looks.filter(({ at, stale }) => at >= healedAt && !stale).length
+    while (fresh() < FRESH_LOOKS && performance.now() < deadline) await delay(LOOK_EVERY_MS)
+    this.#freshLooks = Math.min(fresh(), FRESH_LOOKS)
   }
 
   async stop(): Promise<void> {
@@ -79,7 +96,13 @@ export class Looks {
     // What is recorded while the clock is behind is of a time before the look's end.
     const more = wrong((look) => look.lower > recorded.most(look) && !isStepped(look))
     const fewer = wrong((look) => !look.stale && look.upper < recorded.least(look))
+    // Figures that are stale are as of their own time, too.
+    const ahead = wrong((look) => look.end > look.at + CLOCK_MS && !isStepped(look))
+    const crossed = wrong(({ lower, upper }) => lower > upper)
     return [
+      exactly(`activity: fresh looks once all has healed`, FRESH_LOOKS, this.#freshLooks),
+      exactly(`activity: looks as of a time to come${ahead[0]}`, 0, ahead[1]),
+      exactly(`activity: looks whose lower bound is the greater one${crossed[0]}`, 0, crossed[1]),
       exactly(`activity: looks that count more than was recorded${more[0]}`, 0, more[1]),
       exactly(`activity: looks that miss what was recorded${fewer[0]}`, 0, fewer[1]),
       exactly(`ledger(): fields that fell (${this.#fallen.join(', ')})`, 0, this.#fallen.length),
