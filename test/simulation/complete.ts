@@ -38,6 +38,8 @@ export function mustBeInTime(records: Records, scenario: Scenario, frame: FrameT
     quiet &&
     closedAt >= records.calmSince &&
     !process.closing &&
+    // SQL has not heard of it for a minute.
+    !process.isStarved &&
     isTimedRightly(scenario, frame) &&
     process.servers.every((server) => server.up)
   )

@@ -29,6 +29,8 @@ export class WideCacheProcess extends SimulatedProcess {
   collects = false
   /** It has been told to close. */
   closing = false
+  /** Each answer comes so late that it may not commit all that it holds in time. */
+  isStarved = false
   /** The rows that it has been given, and the frames that its writer has closed. */
   readonly rows: RowTruth[] = []
   readonly frames: FrameTruth[] = []

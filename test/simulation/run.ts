@@ -27,6 +27,10 @@ const CALM_READS = 30
 const JOINS_WITHIN_MS = 20_000
 const JOINING_ROWS = 12
 
+/** Time in which a starved process records, with SQL out of reach, and its rows. */
+const STARVED_MS = 60_000
+const STARVED_ROWS = 60
+
 /** Time in which all comes to a database that takes writes again. */
 const AFTER_NO_WRITES_MS = 120_000
 const READ_AGAIN_MS = 40_000
@@ -384,6 +388,7 @@ export class Run {
     )
     if (scenario.noWritesMs > 0) await this.#takeNoWrites()
     if (scenario.losesCells) await this.#loseCells()
+    if (scenario.starves) await this.#closeStarved()
   }
 
   /** Once what lasts is over, rows are recorded and figures read. */
@@ -417,6 +422,36 @@ export class Run {
         actor.process.deliver(() => this.append(actor, 1)),
       )
     }
+  }
+
+  /**
+   * A process to which each answer comes late, and which stands still until then, begins while SQL
+   * is out of reach, and has little time when it is back.
+   */
+  async #closeStarved(): Promise<void> {
+    const { world, scenario } = this
+    const { random } = world
+    const site = random.pick(this.sites)
+    site.database.goAway(STARVED_MS)
+    const actor = this.start(site, true, false)
+    const ms = random.pick([150, 300, 500])
+    actor.process.isStarved = true
+    actor.process.holdUp({
+      operation: '',
+      after: 0,
+      times: Infinity,
+      until: Infinity,
+      ms,
+      stalls: true,
+    })
+    for (let i = 0; i < STARVED_ROWS; i++) {
+      world.after(random.between(1, 0.9 * STARVED_MS), () =>
+        actor.process.deliver(() => this.append(actor, random.between(1, 30))),
+      )
+    }
+    await world.pass(STARVED_MS + 12_000)
+    void close(this, actor)
+    await world.pass(2 * scenario.closeTimeoutMs + STALL_MS + STARVED_MS)
   }
 
   /** The databases take no writes for longer than a writer waits; some can be read. */

@@ -81,6 +81,8 @@ export interface Scenario {
   readonly locksRows: boolean
   /** Once nothing else goes wrong, a process starts that SQL answers slowly. */
   readonly joins: boolean
+  /** A process of a starved machine starts without SQL, and closes when that is back. */
+  readonly starves: boolean
   /** Once nothing else goes wrong, the cache loses what its cells hold, or goes back. */
   readonly losesCells: boolean
   /** Number of times that cache servers go back to an earlier state before that. */
@@ -228,8 +230,9 @@ export function scenarioOf(random: Random, seed: number): Scenario {
   const goesBack = added.fork().pick([0, 0, 0, 1, 3])
   const locksRows = added.fork().chance(0.3)
   const joins = added.fork().chance(0.2)
+  const starves = added.fork().chance(0.1) && drawn.closeTimeoutMs >= 5000
   if (!takesNoWrites) {
-    return { ...drawn, holdUps, noWritesMs: 0, locksRows, joins, losesCells, goesBack }
+    return { ...drawn, holdUps, noWritesMs: 0, locksRows, joins, starves, losesCells, goesBack }
   }
   const { confirmSeconds, cellTtlSeconds } = drawn
   const noWritesSeconds = confirmSeconds + added.pick([5, 40, 90])
@@ -240,6 +243,7 @@ export function scenarioOf(random: Random, seed: number): Scenario {
     goesBack,
     locksRows,
     joins,
+    starves,
     noWritesMs: noWritesSeconds * 1000,
     // So that a writer commits what its cell holds before that ends, and a collector what was
     // locked: a lock that lasts longer than cells live is not survived.

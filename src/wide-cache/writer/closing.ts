@@ -53,9 +53,9 @@ interface ClosingParts {
 }
 
 /**
- * Closes a writer: commits all frames that it holds, and its final sums, within
- * `closeTimeoutMs`, and within twice that time while SQL takes frames that would be lost. Places in
- * the cache the frames that SQL does not take.
+ * Closes a writer: commits all frames that it holds, and its final sums, within `closeTimeoutMs`,
+ * and within twice that time while SQL answers and frames would be lost. Places in the cache the
+ * frames that SQL does not take.
  */
 export class Closing {
   readonly #parts: ClosingParts
@@ -68,6 +68,8 @@ export class Closing {
   #pause: TimeLimit | undefined
   /** What is still under way then fails because connections are closed. */
   #isOver = false
+  /** Whether SQL has answered since it last failed. */
+  #isAnswered = false
   /** The sequence numbers of frames that were quarantined. */
   readonly #quarantined = new Set<number>()
 
@@ -78,15 +80,14 @@ export class Closing {
   }
 
   async run(): Promise<CloseReport> {
-    const { environment, settings, direct } = this.#parts
+    const { environment, settings } = this.#parts
     const { clock } = environment
     const { closeTimeoutMs } = settings
     const deadline = clock.elapsed() + closeTimeoutMs
     const limit = timeLimit(clock, closeTimeoutMs)
     const last = timeLimit(clock, 2 * closeTimeoutMs)
-    const { commits } = direct
     const over = limit.over.then(async () => {
-      if (direct.commits > commits && this.#report().lost > 0) await last.over
+      if (this.#isAnswered && this.#report().lost > 0) await last.over
       return true
     })
     void this.#placeAll(deadline)
@@ -134,6 +135,7 @@ export class Closing {
     try {
       // What collectors have brought is not committed again.
       if (outbox.size > 0) await upkeep.confirm()
+      this.#isAnswered = true
       // Those in no cell first: they are in this process alone.
       const isPlaced = ({ layer }: HeldFrame): number => (layer === undefined ? 0 : 1)
       await direct.commit([...outbox.frames()].sort((one, two) => isPlaced(one) - isPlaced(two)))
@@ -145,6 +147,7 @@ export class Closing {
       await numbering.report()
       return true
     } catch (error) {
+      this.#isAnswered = false
       if (!this.#isOver) {
         logger.warn(
           'close',
