@@ -22,11 +22,11 @@ async function bench() {
     [Buffer.alloc(16, 1), 'test', Buffer.alloc(16), NOW / 3_000, NOW, NOW],
   )
   const clock = new ManualClock(NOW)
-  const world = { heldMs: 2_500, isBrought: false, compares: 0 }
+  const world = { heldMs: 2_500, isBrought: false, compares: 0, answered: Promise.resolve() }
   const joining = new Joining({
     settings: { name: 'test', directSeconds: 75 },
     clock,
-    watch: { recent: async () => clock.now() } as never,
+    watch: { recent: () => world.answered.then(() => clock.now()) } as never,
     database,
     compare: async () => void world.compares++,
     owner: Buffer.alloc(16, 7),
@@ -85,6 +85,20 @@ test('an entry ends with its process, and that of one that has died by itself', 
     await joining.end()
     await database.close()
   }
+})
+
+test('a look that is under way when its process ends leaves no entry', async () => {
+  const { database, clock, world, joining, missing } = await bench()
+  await joining.enter(database)
+  let answer = (): void => undefined
+  world.answered = new Promise((resolve) => (answer = resolve))
+  await clock.advance(500)
+  await flushPromises()
+  const ended = joining.end()
+  answer()
+  await ended
+  assert.equal(await missing(), undefined)
+  await database.close()
 })
 
 test('it ends when a writer has committed what no collector brings', async () => {

@@ -47,6 +47,8 @@ export class Joining {
   /** Moment by which its writers have committed what no collector has brought. */
   #until: number | undefined
   #isOver = false
+  /** The look that is under way. */
+  #looking: Promise<void> | undefined
 
   constructor(parts: JoiningParts) {
     this.#parts = parts
@@ -65,12 +67,17 @@ export class Joining {
   /** Withdraws the entry, because the process ends. Never rejects. */
   async end(): Promise<void> {
     this.#timer?.cancel()
-    if (!this.#isOver && this.#until !== undefined) await this.#withdraw().catch(() => undefined)
+    const isEntered = !this.#isOver && this.#until !== undefined
     this.#isOver = true
+    // It may be about to renew the entry.
+    await this.#looking
+    if (isEntered) await this.#withdraw().catch(() => undefined)
   }
 
   #lookIn(ms: number): void {
-    this.#timer = this.#parts.clock.after(ms, () => void this.#look())
+    this.#timer = this.#parts.clock.after(ms, () => {
+      this.#looking = this.#look()
+    })
   }
 
   /** Never rejects. */

@@ -58,7 +58,7 @@ export interface Recorder {
   migrate(): Promise<void>
   /**
    * Stops collecting, brings all rows that it holds to SQL within `closeTimeoutMs` (twice as long
-   * while SQL takes rows that would be lost), and closes the connections that it has opened.
+   * while SQL answers and rows would be lost), and closes the connections that it has opened.
    * Idempotent. Returns what became of these rows. Page views whose
    * connections have been cut just before, by `server.closeAllConnections()`, still count. From
    * then on all other methods fail with a {@link ClosedError}, except `append`, `record`,
