@@ -35,7 +35,8 @@ export interface ShardedCounterOptions {
   shards?: number | undefined
   /**
    * Seconds after which a total in the cache is read anew from the shards, 1 to 2,592,000 (30
-   * days). @default 60
+   * days). Not used where the cache may go back, as Redis may: each total comes from the shards.
+   * @default 60
    */
   cacheSeconds?: number | undefined
 }
