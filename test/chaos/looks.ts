@@ -24,6 +24,9 @@ const MAY_FALL: readonly (keyof LedgerReport)[] = ['outstanding', 'owed']
 /** A writer's reading of the database's clock may be so far behind: an answer may be delayed. */
 const CLOCK_MS = 3_000
 
+/** And so far ahead, by a round trip: a row noted just before the end of a look is of after it. */
+const ROUND_TRIP_MS = 1_000
+
 /** Figures of a time in which a host's clock was wrong may be shown, not stale, for so long. */
 const STEPPED_MS = 20_000
 
@@ -177,7 +180,8 @@ class Recorded {
     return this.#copied.activity + before(this.#all, end + CLOCK_MS) + Math.max(0, wrong)
   }
 
-  least({ at, end }: Look): number {
+  least({ at, end: asOf }: Look): number {
+    const end = asOf - ROUND_TRIP_MS
     // By a clock that is ahead by days, all rows are older than the window.
     if (end - WINDOW_SECONDS * 1000 > at) return 0
     const old = Math.min(end, at - this.#longestExcuseMs)
