@@ -117,7 +117,7 @@ export class GridDrain {
     mark: Buffer | undefined,
     report: DrainReport,
   ): Promise<Drained> {
-    const { settings, published, clock, namespace, cache } = this.#parts
+    const { settings, published, clock, namespace, cache, watch } = this.#parts
     const newest = this.#grid.layers.at(now) - settings.drainAfterLayers
     const silent: SilentServers = new Set()
     if (clock.elapsed() - this.#publishedAt >= published.ttlMs) this.#hasLookedBack = false
@@ -134,7 +134,8 @@ export class GridDrain {
       const to = Math.min(newest, from + layers - 1)
       const read = await this.#reader.read(from, to, silent)
       countRead(read, report)
-      await this.#memory.look(read, now, isNew)
+      // As of after the read, which may come long after `now`.
+      await this.#memory.look(read, Math.floor(watch.estimate ?? now), isNew)
       const passable: number = stays ? raised : Math.min(to, read.firstUnanswered - 1)
       stays ||= passable < to
       const raise =
