@@ -3,7 +3,7 @@
  * whole days beside the seven before, and each of the last thirty. Two statements read them,
  * however many sites there are.
  */
-import type { Queryable } from '../database/database.js'
+import type { Queryable, SqlRow, SqlValue } from '../database/database.js'
 import { execute, raw, sql } from '../database/sql.js'
 import { calendarIn, firstHoursIn } from './days.js'
 import { FIRST, firstDayIn } from './first-day.js'
@@ -53,12 +53,17 @@ export async function readOverview(
     FROM activity_books AS b JOIN activity_days AS p ON p.name = b.name AND p.day >= ${firstDay}
     ${among} UNION ALL SELECT b.name, 'hour', p.hour, p.views FROM activity_books AS b
     JOIN activity_hours AS p ON p.name = b.name AND p.hour >= b.open_hour ${among}`
+  const rowsOf = new Map<SqlValue | undefined, SqlRow[]>()
+  for (const row of rows) {
+    const its = rowsOf.get(row['name'])
+    if (its) its.push(row)
+    else rowsOf.set(row['name'], [row])
+  }
   const sites = books.rows.map((row) => {
     const name = String(row['name'])
     const calendar = calendarIn(row, firstHoursIn(row['first_hours']))
     const views = new Map<number, number>()
-    for (const { name: of, unit, at, views: more } of rows) {
-      if (of !== name) continue
+    for (const { unit, at, views: more } of rowsOf.get(row['name']) ?? []) {
       const day = unit === 'day' ? Number(at) : calendar.dayOfHour(Number(at))
       views.set(day, (views.get(day) ?? 0) + Number(more))
     }
