@@ -34,6 +34,8 @@ after(async () => {
 /** The page, when all of its parts have figures. */
 async function open(url: string): Promise<Page> {
   const page = await browser.newPage({ locale: 'en-GB' })
+  // Only how late a page without figures fails.
+  page.setDefaultTimeout(300_000)
   await page.goto(url)
   for (const part of [
     '#tile-now .beside',
