@@ -883,12 +883,21 @@ export function mapSuite(under: MapUnderTest): void {
     await map.update([['a', 1]])
     await eventually('three runs', () => runs >= 3)
     fails = false
-    await eventually('a second line', () => logger.lines.length >= 2)
+    await eventually('a last line', () => /again$/.test(logger.lines.at(-1) ?? ''))
+    await eventually('no entry', async () => (await queued(database)) === 0)
     await map.close()
-    assert.deepEqual(logger.lines, [
+    // A run that finds all locked by the one before, whose connection was cut, does not fail.
+    const pair = [
       'wide-cache: processing the map "sums" failed and will be retried: not now',
       'wide-cache: the map "sums" is processed again',
-    ])
+    ]
+    assert.deepEqual(
+      logger.lines,
+      Array(logger.lines.length / 2)
+        .fill(pair)
+        .flat(),
+    )
+    assert(logger.lines.length < runs)
     assert.equal(await queued(database), 0)
   })
 
