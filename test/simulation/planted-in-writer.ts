@@ -298,4 +298,34 @@ export const IN_WRITER: readonly PlantedBug[] = [
     told: /though figures were complete/,
     seed: 54,
   },
+  {
+    name: 'figures go past what a server has lost with its memory',
+    file: 'collector/grid-drain.ts',
+    find: 'raised < this.#memory.lostTo ? 0 :',
+    replace: '',
+    told: /which the cache has lost|though figures were complete/,
+    seed: 121,
+  },
+  {
+    name: 'the watermark has risen when the memory of the cache is looked at',
+    file: 'collector/grid-drain.ts',
+    find: 'await this.#memory.look(read, Math.floor(watch.estimate ?? now), isNew)',
+    replace: '',
+    with: {
+      file: 'collector/grid-drain.ts',
+      find: 'await this.#commit.settle(read, report, raise)',
+      replace: `await this.#commit.settle(read, report, raise)
+      await this.#memory.look(read, Math.floor(watch.estimate ?? now), isNew)`,
+    },
+    told: /which the cache has lost|though figures were complete/,
+    seed: 121,
+  },
+  {
+    name: 'close() gives up while its first transaction is under way',
+    file: 'writer/closing.ts',
+    find: 'if (this.#isAnswered && this.#report().lost > 0)',
+    replace: 'if (this.#parts.direct.commits < 0)',
+    told: /though all is well/,
+    seed: 178,
+  },
 ]
