@@ -1,73 +1,51 @@
 /**
- * Tables of all that servers can say in `docs/errors.md`, as the code has them. The page has two
- * lines where a table stands:
+ * The table of the codes that databases can say in `docs/errors.md`, as the code has them. The page
+ * has two lines where it stands:
  *
- *     <!-- said: Redis -->
+ *     <!-- said -->
  *     <!-- /said -->
  *
- * `npm run errors` writes what is between them.
+ * `npm run errors` writes what is between them. What to do about a code is in its message.
  */
-import { SAID as MEMCACHED } from '../../src/cache/memcached/said.js'
-import { SAID as REDIS } from '../../src/cache/redis/said.js'
+import type { DatabaseErrorCategory } from '../../src/database/database.js'
 import { SAID as MYSQL } from '../../src/database/mysql/said.js'
 import { SAID as POSTGRES } from '../../src/database/postgres/said.js'
 import { NETWORK, type Said } from '../../src/database/servers/said.js'
 import { SAID as SQLITE } from '../../src/database/sqlite/said.js'
 
-/** The rows of databases, by the names that the page gives the tables. */
+/** The rows of databases, by the names that the page gives them. */
 export const DATABASES: ReadonlyMap<string, readonly Said[]> = new Map([
   ['network', NETWORK],
-  ['MySQL', MYSQL],
+  ['MySQL, MariaDB', MYSQL],
   ['PostgreSQL', POSTGRES],
   ['SQLite', SQLITE],
 ])
 
-const TABLES: ReadonlyMap<string, readonly string[]> = new Map([
-  ['memcached', cacheTable('status', MEMCACHED)],
-  ['Redis', cacheTable('reply begins with', REDIS)],
-  ...[...DATABASES].map(([name, rows]) => [name, databaseTable(rows)] as const),
-])
+export const CATEGORIES: readonly DatabaseErrorCategory[] = [
+  'unreachable',
+  'lock',
+  'capacity',
+  'data',
+  'usage',
+]
 
-function cacheTable(
-  code: string,
-  rows: readonly { readonly codes: readonly string[]; readonly remedy: string }[],
-): string[] {
-  const cells = rows.map(({ codes, remedy }) => [listed(codes), sentence(remedy)])
-  return lines([code, 'what to do'], cells)
+/** A row for each server and category that has codes. */
+function table(): string[] {
+  const cells = [...DATABASES].flatMap(([server, rows]) =>
+    CATEGORIES.map((category) => {
+      const codes = rows.filter((row) => row.category === category).flatMap((row) => row.codes)
+      return [server, category, codes.map((code) => `\`${code}\``).join(', ')]
+    }).filter(([, , codes]) => codes !== ''),
+  )
+  const head = ['from', 'category', 'codes']
+  return [head, head.map(() => '---'), ...cells].map((row) => `| ${row.join(' | ')} |`)
 }
 
-function databaseTable(rows: readonly Said[]): string[] {
-  const hasCauses = rows.some(({ cause }) => cause !== undefined)
-  const cells = rows.map(({ codes, category, cause = '', remedy }) => [
-    listed(codes),
-    category,
-    ...(hasCauses ? [cause] : []),
-    remedy.replace('%', '…'),
-  ])
-  return lines(['code', 'category', ...(hasCauses ? ['cause'] : []), 'what to do'], cells)
-}
-
-function lines(head: readonly string[], rows: readonly (readonly string[])[]): string[] {
-  return [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`)
-}
-
-function listed(codes: readonly string[]): string {
-  return codes.map((code) => `\`${code}\``).join(', ')
-}
-
-function sentence(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-/** @throws Error about a table that does not exist, or has no end */
+/** @throws Error if the page has no place for the table, or several */
 export function render(page: string): string {
-  return page.replace(
-    /^(<!-- said: (\w+) -->)$[^]*?^(<!-- (?:\/said|said: \w+) -->)$/gm,
-    (...found) => {
-      const [, begin, name, end] = found as unknown as string[]
-      const table = TABLES.get(name!)
-      if (!table || end !== '<!-- /said -->') throw new Error(`"${name}": no such table, or no end`)
-      return [begin, '', ...table, '', end].join('\n')
-    },
+  const [before, , after, ...more] = page.split(/^(<!-- said -->$[^]*?^<!-- \/said -->)$/m)
+  if (after === undefined || more.length > 0) throw new Error('the page has no place for the table')
+  return [before, ['<!-- said -->', '', ...table(), '', '<!-- /said -->'].join('\n'), after].join(
+    '',
   )
 }
