@@ -179,7 +179,7 @@ server.listen(port, () => {
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGUSR2']) process.on(signal, stop)
 
 /**
- * As docs/operations.md says: the visits so far go to SQL, and meanwhile requests have a second to
+ * As docs/deployment.md says: the visits so far go to SQL, and meanwhile requests have a second to
  * end.
  */
 async function stop() {

@@ -46,7 +46,7 @@ const LEAST: { readonly [file: string]: number } = {
   'docs/frameworks.md': 3,
   'docs/getting-started.md': 6,
   'docs/hits.md': 2,
-  'docs/operations.md': 1,
+  'docs/troubleshooting.md': 1,
   'docs/options.md': 1,
   'docs/servers.md': 3,
   'docs/deployment.md': 5,
