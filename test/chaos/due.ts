@@ -1,6 +1,6 @@
 /**
  * The rule of when a row must be in the figures that say they are complete up to it. It is the
- * table "visits missing in `lower` and `upper`" of `docs/figures.md`, with faults for causes and
+ * table "visits missing in `lower` and `upper`" of `docs/activity.md`, with faults for causes and
  * with time for a busy machine:
  *
  * - Where nothing is disturbed, and where only SQL is, at every look: `asOf` waits for the row.

@@ -55,7 +55,7 @@ const LEAST: { readonly [file: string]: number } = {
   'docs/troubleshooting.md': 2,
   'docs/clocks-and-copies.md': 1,
   'docs/privacy.md': 3,
-  'docs/recipes.md': 2,
+  'docs/getting-started.md': 2,
   'docs/seen.md': 3,
   'docs/sequence.md': 1,
   'docs/wide-cache.md': 2,
