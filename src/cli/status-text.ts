@@ -48,12 +48,12 @@ function nameText({ name, readAt, settings, ledger, grids, quarantine }: NameSta
   const figures: (readonly [string, number])[] = [
     ['issued', ledger.issued],
     ['committed', ledger.committed],
-    ['on their way', ledger.outstanding],
+    ['outstanding', ledger.outstanding],
     ['quarantined', ledger.quarantined],
     ['dropped', ledger.dropped],
     ['lost', ledger.lost],
-    ['of vanished processes', ledger.owed],
-    ['came again', ledger.duplicate],
+    ['owed', ledger.owed],
+    ['duplicate', ledger.duplicate],
   ]
   const others: (readonly [string, string])[] = [
     [

@@ -206,7 +206,7 @@ test('the text has at most 80 columns, whatever the figures', () => {
     tables: { ['t'.repeat(64)]: 10 ** 15, activities: 0 },
   })
   assert(Math.max(...text.split('\n').map((line) => line.length)) <= 80, text)
-  assert.match(text, / in quarantine +1,000 frames, 1\S+…\n/)
+  assert.match(text, / in quarantine +1,000 frames, 1,000 torn, s\S*…\n/)
   const quarantine = { frames: 1, rows: 5, foreign: 0, oldestAt: STATE.readAt - 5_000 }
   const one = statusText({ readAt: 0, names: [{ ...STATE, quarantine }], tables: {} })
   assert.match(one, / in quarantine +1 frame, since 5 s\n/)
