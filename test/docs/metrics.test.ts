@@ -1,6 +1,6 @@
 /**
- * docs/metrics.md has every metric with its type, unit and meaning, and none that is not emitted.
- * That each is emitted is tested beside its class.
+ * docs/metrics.md has every metric with its meaning, and none that is not emitted. A name says type
+ * and unit. That each is emitted is tested beside its class.
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
@@ -25,14 +25,9 @@ const SECTIONS: Readonly<Record<string, readonly Metric[]>> = {
   'Of an export queue': all(EXPORT_METRICS.stored, EXPORT_METRICS.process),
 }
 
-const UNITS: Readonly<Record<string, string>> = { s: 'seconds', By: 'bytes', '{entry}': 'entries' }
-
 function tableOf(metrics: readonly Metric[]): string {
-  const rows = metrics.map(({ name, type, unit, help }) => {
-    const many = UNITS[unit] ?? `${unit.replace(/[{}]/g, '')}s`
-    return `| \`${name}\` | ${type} | ${many} | ${help.replace(/\.$/, '')} |`
-  })
-  return ['| metric | type | unit | meaning |', '| --- | --- | --- | --- |', ...rows].join('\n')
+  const rows = metrics.map(({ name, help }) => `| \`${name}\` | ${help.replace(/\.$/, '')} |`)
+  return ['| metric | meaning |', '| --- | --- |', ...rows].join('\n')
 }
 
 const sections = new Map(
@@ -51,7 +46,7 @@ describe('docs/metrics.md has all metrics', () => {
   })
 
   for (const [heading, metrics] of Object.entries(SECTIONS)) {
-    test(`${heading}: name, type, unit and meaning are those of the sources`, () => {
+    test(`${heading}: names and meanings are those of the sources`, () => {
       assert.equal(sections.get(heading), tableOf(metrics))
     })
   }
