@@ -29,45 +29,12 @@ before(async () => {
 })
 after(async () => (await started)?.close())
 
-/** Least number of blocks of a page. */
-const LEAST: { readonly [file: string]: number } = {
-  'CONTRIBUTING.md': 5,
-  'README.md': 4,
-  'docs/activity.md': 4,
-  'docs/activity-reference.md': 1,
-  'docs/adapters.md': 4,
-  'docs/certificates.md': 3,
-  'docs/collision-free-map.md': 1,
-  'docs/commands.md': 7,
-  'docs/counters.md': 1,
-  'docs/dashboard.md': 2,
-  'docs/errors.md': 1,
-  'docs/export-queue.md': 2,
-  'docs/frameworks.md': 3,
-  'docs/getting-started.md': 6,
-  'docs/hits.md': 2,
-  'docs/troubleshooting.md': 1,
-  'docs/options.md': 1,
-  'docs/servers.md': 3,
-  'docs/deployment.md': 5,
-  'docs/backup.md': 5,
-  'docs/secure-connections.md': 1,
-  'docs/troubleshooting.md': 1,
-  'docs/clocks-and-copies.md': 1,
-  'docs/privacy.md': 3,
-  'docs/getting-started.md': 2,
-  'docs/seen.md': 3,
-  'docs/sequence.md': 1,
-  'docs/wide-cache.md': 2,
-  'docs/widget.md': 4,
-  'docs/redis.md': 2,
-  'docs/postgresql.md': 2,
-}
-
-test('there are blocks in the README and in the docs', () => {
-  for (const [file, least] of Object.entries(LEAST)) {
-    assert(blocks.filter((block) => block.file === file).length >= least, file)
+test('all blocks are found: each has two fences', () => {
+  for (const { file, text } of pages()) {
+    const fences = text.match(/^ {0,3}```/gm)?.length ?? 0
+    assert.equal(blocks.filter((block) => block.file === file).length, fences / 2, file)
   }
+  assert(blocks.length > 50, `${blocks.length} blocks`)
 })
 
 /** Files and folders of the project that a text names, as `src/index.ts`. */
