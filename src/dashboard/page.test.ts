@@ -98,6 +98,7 @@ async function noOperation(page: Page, responses: readonly Response[]): Promise<
 /** Whether a request asks for the figures of a range, and not of one list. */
 const isOfRange = (url: string): boolean => /figures\.json(?!.*dimension=)/.test(url)
 
+const sheets = (page: Page) => page.evaluate('document.styleSheets.length')
 const range = (page: Page, name: string): Locator => page.getByLabel(name, { exact: true })
 const title = (page: Page): Locator => page.locator('h1')
 
@@ -805,6 +806,7 @@ test('it fits from 320 pixels on, at 400 %, and runs from right to left', () =>
         await page.setViewportSize({ width, height })
         for (const direction of ['rtl', 'ltr']) {
           await page.evaluate(`document.documentElement.dir = '${direction}'`)
+          await eventually('styles', async () => (await sheets(page)) === 2)
           assert.equal(await sideways(page), 0, `${look}, ${direction} at ${width} pixels`)
         }
         if (width === 320) assert.deepEqual(await violationsOf(page), [], look)
@@ -820,7 +822,9 @@ test('it fits from 320 pixels on, at 400 %, and runs from right to left', () =>
       assert.equal(await table.locator('caption').count(), 1, 'each table has a name')
     }
     await page.setViewportSize(DESKTOP)
+    assert.equal(await sheets(page), 1, 'the others are not loaded yet')
     await page.evaluate(`document.documentElement.dir = 'rtl'`)
+    await eventually('styles', async () => (await sheets(page)) === 2)
     const align = (of: string) =>
       page.evaluate(`getComputedStyle(document.querySelector('${of}')).textAlign`)
     assert.equal(await align('.ranked thead th + th'), await align('.ranked td'))

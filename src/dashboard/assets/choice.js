@@ -148,13 +148,23 @@ export const goRange = (to, isSame = false) => go({ ...NO_RANGE, ...to }, isSame
  */
 export function link(attributes, changes, ...text) {
   const made = html('a', { href: address(changes()), ...attributes }, ...text)
-  made.addEventListener('click', (event) => {
+  // What else the page shows may be another by now.
+  onClick(made, () => go(changes()))
+  return made
+}
+
+/**
+ * Does something in place of what a link does, unless it is to be opened elsewhere.
+ *
+ * @param {HTMLElement} element
+ * @param {() => void} work
+ */
+export function onClick(element, work) {
+  element.addEventListener('click', (event) => {
     if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
     event.preventDefault()
-    // What else the page shows may be another by now.
-    go(changes())
+    work()
   })
-  return made
 }
 
 /**

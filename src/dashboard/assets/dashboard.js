@@ -1,5 +1,15 @@
 /** Puts the parts together, and asks for their figures. */
-import { asked, go, isOperation, item, metric, NO_ITEM, onChange, query } from './choice.js'
+import {
+  asked,
+  go,
+  isOperation,
+  item,
+  metric,
+  NO_ITEM,
+  onChange,
+  onClick,
+  query,
+} from './choice.js'
 import { byId, keyed } from './dom.js'
 import { figuresView } from './figures.js'
 import { setZone, zoneName } from './format.js'
@@ -84,20 +94,10 @@ const ofOperation = poll(NOW_MS, async () => {
 })
 
 /** What the page showed before: a change asks only for what is another. */
-let before = {
-  range: query(asked()),
-  item: query(item()),
-  metric: metric(),
-  isOperation: isOperation(),
-}
+let before = choice()
 showView()
 onChange(() => {
-  const here = {
-    range: query(asked()),
-    item: query(item()),
-    metric: metric(),
-    isOperation: isOperation(),
-  }
+  const here = choice()
   const last = before
   before = here
   hideTip()
@@ -131,6 +131,15 @@ function focusItem(to, from) {
 async function loadOperationView() {
   const [{ operationView }] = await Promise.all([import('./operation.js'), styles()])
   return operationView(zoneName())
+}
+
+function choice() {
+  return {
+    range: query(asked()),
+    item: query(item()),
+    metric: metric(),
+    isOperation: isOperation(),
+  }
 }
 
 /** Shows the figures, or the operation as soon as its scripts are there. */
@@ -221,11 +230,7 @@ function areNew({ sums, lists = [] }) {
 }
 
 if (operationLink) {
-  operationLink.addEventListener('click', (event) => {
-    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return
-    event.preventDefault()
-    go({ view: isOperation() ? undefined : 'operation' })
-  })
+  onClick(operationLink, () => go({ view: isOperation() ? undefined : 'operation' }))
 }
 byId('skip').addEventListener('click', (event) => {
   event.preventDefault()

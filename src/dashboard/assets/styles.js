@@ -2,7 +2,7 @@
  * The styles of what the first view does not have: they are loaded once somebody touches the page,
  * or something else needs them. Without them, it is shown, too.
  */
-import { html } from './dom.js'
+import { html, rightToLeft } from './dom.js'
 
 /** @type {Promise<unknown> | undefined} */
 let loaded
@@ -20,8 +20,10 @@ async function load() {
   })
 }
 
-if (forced.matches) void styles()
+if (forced.matches || rightToLeft()) void styles()
 forced.addEventListener('change', styles)
+// A translator may turn the page around.
+new MutationObserver(styles).observe(document.documentElement, { attributeFilter: ['dir'] })
 for (const first of ['pointermove', 'pointerdown', 'focusin']) {
   document.addEventListener(first, styles, { once: true })
 }

@@ -1,6 +1,6 @@
 /** The tiles: figures of the range, which choose what the chart shows. */
 import { go, metric } from './choice.js'
-import { bone, html, keyed, renew, rightToLeft } from './dom.js'
+import { bone, html, keyed, renew, rightToLeft, setAttributes } from './dom.js'
 import { direction, signed } from './format.js'
 
 /**
@@ -43,10 +43,10 @@ export function tiles() {
    */
   function update(all, areTabs) {
     const chosen = areTabs ? metric() : 'views'
-    if (areTabs) element.setAttribute('role', 'tablist')
-    else element.removeAttribute('role')
-    if (areTabs) element.setAttribute('aria-label', 'What the chart shows')
-    else element.removeAttribute('aria-label')
+    setAttributes(element, {
+      role: areTabs && 'tablist',
+      'aria-label': areTabs && 'What the chart shows',
+    })
     renew(element, [all, areTabs, chosen], () =>
       all.map((one) => (areTabs ? tab(one, one.id === chosen) : plain(one, one.id === chosen))),
     )
