@@ -54,6 +54,7 @@ interface InventedPeriod {
   readonly visitors: number
   readonly bots: number
   readonly seen: number
+  readonly unseen: number
 }
 
 /** Figures of which a site's day can be read: more in the evening, fewer at the weekend. */
@@ -162,7 +163,8 @@ export class InventedSource implements DashboardSource {
       }
       const visitors = Math.ceil(pageViews / (by === 'day' ? 5 : 3))
       const [bots, seen] = [Math.ceil(pageViews / 2), Math.floor(pageViews / 3)]
-      return { start: this.calendar.current.textOf(start), pageViews, visitors, bots, seen }
+      const unseen = pageViews - seen
+      return { start: this.calendar.current.textOf(start), pageViews, visitors, bots, seen, unseen }
     })
     return this.#dated(sums, 'history')
   }

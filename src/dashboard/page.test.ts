@@ -182,6 +182,15 @@ test('the tiles choose what the chart shows, and say so in the address', () =>
     )
     await tile(page, 'seen').click()
     await eventually('percent', async () => (await chartRows(page))[0]?.[1] === '33%')
+    const unseen = figures.map((day) => day.unseen ?? 0)
+    assert.deepEqual(
+      (await chartRows(page)).map((row) => row.at(-1)),
+      unseen.map(written),
+    )
+    const all = written(unseen.reduce((sum, one) => sum + one, 0))
+    await shows(page.locator('#beside'), new RegExp(`^${all} not reported by a browser: blocked`))
+    const tip = (await page.locator('#tile-seen').getAttribute('data-tip')) ?? ''
+    assert.match(tip, new RegExp(`\n${all} not reported .*, agents that pose as browsers`))
     await tile(page, 'now').click()
     await shows(page.locator('.legend'), /^Page views by hour, today The same day a week ago$/)
     const hours = await source.history({ from: TODAY, to: TODAY + DAY_MS, by: 'hour' })

@@ -4,8 +4,8 @@
 
 /** Why browsers may report more than the server sent. */
 export const WHY_MORE =
-  'Over 100 %: browsers report more views than the server sent pages. A cache in front answers ' +
-  'some, or the site changes its page without loading one (a single-page site).'
+  'Over 100 %: a cache in front answers some, or the site changes its page without loading one ' +
+  '(a single-page site).'
 
 /** What browsers reported, and what the server sent. @param {Views} views */
 function pair({ pageViews, seen, served }) {

@@ -13,6 +13,7 @@ import { hideTip, showTip } from './tips.js'
  * @property {number | null} [value] `null`: not known; without: it is still to come
  * @property {number | null} [before] in the period before, or of the whole site
  * @property {string} [beforeTitle] names that
+ * @property {number | null | undefined} [unseen] views that no browser reported, beside a share
  * @property {boolean} [open] whether its value can still grow
  * @property {string} [note] what happened there
  * @property {() => void} [show] opens it
@@ -37,6 +38,7 @@ const CHARACTER = 6.6
 const SPIKE = 2
 /** Longer notes are cut, and where they would overlap, they are numbers. */
 const LONGEST_NOTE = 24
+const UNSEEN = 'Not reported'
 const STEPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10]
 
 /** The next round number. @param {number} value */
@@ -166,15 +168,22 @@ export function chart() {
     table ??= (await import('./table.js')).table
     const tableOf = table
     if (!data) return
-    const { name, unit, bars, beforeName } = data
+    const { name, unit, bars, beforeName, isShare } = data
     const caption = `${name} by ${unit}`
     asTable.setAttribute('aria-label', caption)
     const hasNotes = bars.some(({ note }) => note)
-    const columns = [unit, name, ...(beforeName ? [beforeName] : []), ...(hasNotes ? ['Note'] : [])]
-    const rows = bars.map(({ title, value, before, note = '' }) => [
+    const columns = [
+      unit,
+      name,
+      ...(beforeName ? [beforeName] : []),
+      ...(isShare ? [UNSEEN] : []),
+      ...(hasNotes ? ['Note'] : []),
+    ]
+    const rows = bars.map(({ title, value, before, unseen, note = '' }) => [
       title[0]?.toUpperCase() + title.slice(1),
       written(value),
       ...(beforeName ? [written(before)] : []),
+      ...(isShare ? [typeof unseen === 'number' ? number(unseen) : ''] : []),
       ...(hasNotes ? [note] : []),
     ])
     renew(asTable, [columns, rows], () => [tableOf(caption, columns, rows)])
@@ -306,13 +315,14 @@ export function chart() {
 }
 
 /** @param {Bar} bar @param {Data} data */
-function linesOf({ value, before, beforeTitle, open, note }, data) {
+function linesOf({ value, before, beforeTitle, unseen, open, note }, data) {
   /** @type {(string | readonly [string, string])[]} */
   const lines = []
   if (value === null) lines.push(`${data.name}: not known`)
   else if (value === undefined) lines.push('Still to come')
   else lines.push([data.name, data.text(value)])
   if (typeof before === 'number') lines.push([beforeTitle ?? 'Before', data.text(before)])
+  if (typeof unseen === 'number') lines.push([UNSEEN, number(unseen)])
   const isCompared = before && value && !open && !data.isWhole && !data.isShare
   if (isCompared) lines.push(['Change', signed(value / before - 1)])
   if (open) lines.push(`So far, until ${data.until}`)

@@ -52,7 +52,9 @@ import { changeText, tiles } from './tiles.js'
 
 const NEWEST = 6
 const ONCE_A_DAY = 'A visitor is counted once a day, so days are not added up.'
-const REST = 'The rest are feeds, scripts, and browsers that block the report.'
+const WHY_UNSEEN =
+  'not reported by a browser: blocked scripts, privacy tools, people who left before it loaded, ' +
+  'agents that pose as browsers.'
 
 export function figuresView() {
   /** @type {Answer | undefined} */
@@ -196,6 +198,7 @@ export function figuresView() {
   function drawChart(of, both, asOf) {
     const { span } = of
     const isSite = of !== ofItem
+    const isShare = metric() === 'seen'
     const isWhole = !isSite && against() === 'whole'
     const { name: plain, of: valueOf } = metricOf(metric())
     const isLong = span.by === 'week' || span.by === 'month'
@@ -218,13 +221,13 @@ export function figuresView() {
         short: names[at]?.short ?? '',
         ...(!one.isComing && { value: valueOf(one) }),
         ...(before !== undefined && { before }),
+        ...(isShare && { unseen: one.unseen }),
         beforeTitle: isWhole ? wholeName : thenTitle(one, span.by),
         open: one.isOpen,
         ...(notes[at] && { note: notes[at] }),
         ...(to && { show: () => goRange(to) }),
       }
     })
-    const isShare = metric() === 'seen'
     const hasBefore = bars.some(({ before }) => typeof before === 'number')
     const beforeName = isWhole
       ? `${wholeName}, on the scale at the end`
@@ -264,7 +267,7 @@ export function figuresView() {
     if (metric() === 'now') return ''
     if (!isSite) return itemParts?.itemFoot(both) ?? ''
     if (metric() === 'visitors') return ONCE_A_DAY
-    if (metric() === 'seen') return (sharesSeen(both).now ?? 0) > 1 ? WHY_MORE : REST
+    if (metric() === 'seen') return whyNotAll(both)
     const bots = total(both, 'bots')
     const isSeen = both.some(({ bots }) => typeof bots === 'number')
     return isSeen ? `${number(bots)} more ${bots === 1 ? 'page' : 'pages'} went to bots.` : ''
@@ -321,7 +324,7 @@ export function figuresView() {
               value: share.now === undefined ? '–' : percent(share.now),
               tip: [
                 share.now === undefined ? 'Not known yet' : 'Page views that a browser reported',
-                (share.now ?? 0) > 1 ? WHY_MORE : REST,
+                whyNotAll(both),
                 ...(share.then === undefined ? [] : [`${percent(share.then)} in ${beforeText}`]),
               ].join('\n'),
               ...ofShares,
@@ -412,6 +415,10 @@ function bones() {
   const names = { views: 'Page views', visitors: 'Visitors, best day', seen: 'Seen by browsers' }
   return Object.entries(names).map(([id, name]) => ({ id, name }))
 }
+
+/** Why not each view that the server sent is one of a browser. @param {readonly Both[]} both */
+const whyNotAll = (both) =>
+  (sharesSeen(both).now ?? 0) > 1 ? WHY_MORE : `${number(total(both, 'unseen'))} ${WHY_UNSEEN}`
 
 /**
  * A change of shares, in points.

@@ -15,6 +15,7 @@ import { at, between, yearOf } from './format.js'
  * @property {number | null} [bots]
  * @property {number | null} [seen]
  * @property {number | null} [served]
+ * @property {number | null} [unseen]
  */
 /** @typedef {{ asOf: string, stale: boolean, figures: readonly Period[] }} Dated */
 /** @typedef {readonly (number | null)[]} Counts */
@@ -61,7 +62,10 @@ function thenOf(earlier, of) {
   )
 }
 
-/** @param {readonly Omit<Period, 'start'>[]} periods @param {'pageViews' | 'bots'} [of] */
+/**
+ * @param {readonly Omit<Period, 'start'>[]} periods
+ * @param {'pageViews' | 'bots' | 'unseen'} [of]
+ */
 export const total = (periods, of = 'pageViews') =>
   periods.reduce((sum, one) => sum + (one[of] ?? 0), 0)
 
