@@ -124,6 +124,7 @@ describe('source()', () => {
     ['https://www.perplexity.ai/', 'assistants'],
     ['https://copilot.microsoft.com/', 'assistants'],
     ['https://mail.google.com/', 'mail'],
+    ['https://deref-mail.com/', 'mail'],
     ['android-app://com.google.android.gm/', 'mail'],
     ['https://www.forum.example/threads/1', 'internal'],
     ['https://docs.google.com/', 'other'],

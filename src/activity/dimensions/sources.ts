@@ -67,6 +67,6 @@ export const SOURCES = {
     'outlook.office365.com outlook.cloud.microsoft com.microsoft.office.outlook ' +
     'mail.yahoo.com mail.yahoo.co.jp mail.aol.com mail.proton.me app.fastmail.com ' +
     'mail.zoho.com mail.zoho.eu e.mail.ru mail.yandex.com mail.yandex.ru mail.qq.com ' +
-    'mail.163.com mail.126.com mail.naver.com deref-gmx.net deref-gmx.com deref-web.de deref- ' +
-    'mail.com newsletter email e-mail mail',
+    'mail.163.com mail.126.com mail.naver.com deref-gmx.net deref-gmx.com deref-web.de ' +
+    'deref-mail.com newsletter email e-mail mail',
 } as const
