@@ -16,6 +16,9 @@ const ROOT = new URL('../../', import.meta.url)
 const BEGIN = /^<!--\s*figures:\s*(\S*)\s*-->\s*$/
 const END = /^<!--\s*\/figures\s*-->\s*$/
 
+/** Has every table. */
+export const ALL_TABLES = 'bench/results/tables.md'
+
 export interface Page {
   /** From the root of the project. */
   readonly file: string
@@ -23,7 +26,7 @@ export interface Page {
   readonly text: string
 }
 
-/** The README, and all Markdown files of `docs/`. */
+/** The README, all Markdown files of `docs/`, and the page of all tables. */
 export function pages(): Page[] {
   const docs = readdirSync(fileURLToPath(new URL('docs/', ROOT)), {
     recursive: true,
@@ -31,7 +34,12 @@ export function pages(): Page[] {
   })
     .filter((file) => file.endsWith('.md'))
     .sort()
-  return ['README.md', ...docs.map((file) => `docs/${file.replaceAll('\\', '/')}`)].map((file) => {
+  const files = [
+    'README.md',
+    ...docs.map((file) => `docs/${file.replaceAll('\\', '/')}`),
+    ALL_TABLES,
+  ]
+  return files.map((file) => {
     const url = new URL(file, ROOT)
     return { file, url, text: readFileSync(url, 'utf8') }
   })

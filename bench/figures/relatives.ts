@@ -32,6 +32,21 @@ export const relatives: Figures = (read) => {
   return { rows: PAIRS.map((pair) => row(measured, pair)) }
 }
 
+/** What each class is for, and only how many times as fast it is. */
+export const relativesInShort: Figures = (read) => {
+  const measured = read('relatives')
+  return {
+    rows: PAIRS.filter(([ours, baseline]) => isUsual(ours) && isUsual(baseline)).map((pair) => {
+      const { contender, beside, callers, times, 'times, 1 caller': alone } = row(measured, pair)
+      return { contender, beside, callers, 'times as fast': times, 'with 1 caller': alone }
+    }) as Record<string, string>[],
+  }
+}
+
+function isUsual(contender: string): boolean {
+  return !contender.endsWith(NO_LOG) && !contender.includes('without coalescing')
+}
+
 function row(
   { result, samples }: Measured,
   [ours, baseline, name]: (typeof PAIRS)[number],

@@ -24,7 +24,7 @@ import {
   outageLosses,
 } from './losses.js'
 import type { Figures } from './measured.js'
-import { apart, relatives, viewers } from './relatives.js'
+import { apart, relatives, relativesInShort, viewers } from './relatives.js'
 import { outages, overhead, overheadBehind, overheadPage, steps } from './requests.js'
 import { besideRetention, retention, retentionForLong } from './retention.js'
 import { machine, missed, reached, runs, settings } from './runs.js'
@@ -64,6 +64,7 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     databases,
     'databases-requests': databasesRequests,
     relatives,
+    'relatives-in-short': relativesInShort,
     'relatives-apart': apart,
     'hits-viewers': viewers,
     growing,
