@@ -3,9 +3,9 @@
  * Pure arithmetic over measured {@link Constants}; what is assumed beside them stands in
  * {@link CAPACITY} and in the docstrings.
  *
- * Words are those of docs/architecture.md. Times are seconds, costs are µs, sizes are bytes, rates
- * are per second, unless a name says otherwise. Visits come at random (Poisson), independently in
- * all processes.
+ * Words are those of docs/contributing/architecture.md. Times are seconds, costs are µs, sizes are
+ * bytes, rates are per second, unless a name says otherwise. Visits come at random (Poisson),
+ * independently in all processes.
  */
 
 import {

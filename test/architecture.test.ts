@@ -1,6 +1,6 @@
 /**
- * The structure of docs/architecture.md, held by its sources: what may import what, and where time
- * and chance come from.
+ * The structure of docs/contributing/architecture.md, held by its sources: what may import what,
+ * and where time and chance come from.
  */
 import assert from 'node:assert/strict'
 import { readFileSync, readdirSync } from 'node:fs'
@@ -323,7 +323,7 @@ describe('the structure of the sources', () => {
     assert.deepEqual(circlesIn(imports), [])
   })
 
-  test('docs/architecture.md has the lines of code of each folder, to a tenth', () => {
+  test('docs/contributing/architecture.md has the lines of code of each folder, to a tenth', () => {
     const lines = new Map<string, number>()
     for (const { file, source } of sources) {
       const [folder] = file.split('/') as [string]
@@ -332,7 +332,7 @@ describe('the structure of the sources', () => {
         .filter((line) => line.trim() !== '')
       lines.set(folder, (lines.get(folder) ?? 0) + code.length)
     }
-    const docs = readFileSync(join(SRC, '../docs/architecture.md'), 'utf8')
+    const docs = readFileSync(join(SRC, '../docs/contributing/architecture.md'), 'utf8')
     const rows = [...docs.matchAll(/^\| (`src\/.*?) \| .* \| ([\d,]+) \|$/gm)]
     const wrong = rows.flatMap(([, folders = '', said = '']) => {
       const names = [...folders.matchAll(/`src\/([\w-]+)\/`/g)].map(([, name]) => name!)

@@ -64,7 +64,7 @@ export class RowRecorder<Row, Figures = unknown> extends EngineRecorder<Row> {
  * Writes rows of any kind to SQL by a `commit` of the caller, in bulk and each exactly once.
  * `append` costs a request microseconds. The rows travel in frames through the grid in the cache,
  * and collectors bring the frames to SQL. If the collectors or the cache fail, the writer itself
- * does so. See docs/architecture.md for the protocol.
+ * does so. See docs/contributing/architecture.md for the protocol.
  *
  * @example
  * ```js
