@@ -11,6 +11,11 @@ export interface WriterLife extends Truth {
   readonly exact: boolean
   /** Time at which it was killed, if it was. */
   readonly killedAt: number
+  /**
+   * Returns when fresh figures of its site had first gone past a moment, both in milliseconds since
+   * the Unix epoch; `Infinity`: never.
+   */
+  readonly figuresPassedAt: (moment: number) => number
   /** What it has placed ends with it. */
   readonly hasPrivateCache: boolean
   /** The targets of faults that it meets, beside those of the cache. */

@@ -12,6 +12,7 @@ import { SILENT } from '../../src/support/logger.js'
 import type { WriterLife } from './account.js'
 import { type Check, checksOf, type CopiedRows, exactly } from './checks.js'
 import { type Disturbance, Disturbances } from './disturbances.js'
+import { dueRows } from './due.js'
 import { inject, MARIADB, targetsOf } from './faults.js'
 import { findOut } from './found.js'
 import { Looks } from './looks.js'
@@ -250,9 +251,12 @@ async function readSite(
   site: Site,
   { looks, disturbances, copied }: Seen,
 ): Promise<SiteReport> {
+  const figuresPassedAt = (moment: number): number => looks.passedAt(moment)
   const lives = site.slots
     .filter(({ options }) => options.records)
-    .flatMap((slot) => slot.lives.map((life) => writerLife(life, placeOf(slot))))
+    .flatMap((slot) =>
+      slot.lives.map((life) => writerLife(life, { ...placeOf(slot), figuresPassedAt })),
+    )
   return withReader(world, site, 1, async (uses) => {
     const names = { site: site.name, apart: world.apart }
     await drained(site.database, uses, names)
@@ -281,6 +285,8 @@ async function readSite(
         'rows recorded': sumOf(lives, ({ times }) => times.length),
         'reports answered': sumOf(lives, ({ reports }) => reports.filter(Number.isFinite).length),
         'rows recorded by killed writers': sumOf(killed, ({ times }) => times.length),
+        'of them rows that a look must count': dueRows(killed, disturbances).length,
+        'of all rows, those that a look must count': dueRows(lives, disturbances).length,
         'rows missing of killed writers': sumOf(
           killed,
           ({ name, times }) =>
@@ -302,7 +308,7 @@ function placeOf({
 
 function writerLife(
   { name, truth: file, failure, killedAt }: Life,
-  place: Pick<WriterLife, 'reliesOn' | 'hasPrivateCache'>,
+  place: Pick<WriterLife, 'reliesOn' | 'hasPrivateCache' | 'figuresPassedAt'>,
 ): WriterLife {
   const truth = readTruth(file)
   const exact =

@@ -15,17 +15,24 @@ import { Tally } from './tally.js'
 const ROWS = 10
 const CALM = new Disturbances([])
 
+/** So many moments, in milliseconds since the Unix epoch. */
+function everySecond(from: number, seconds: number): number[] {
+  return Array.from({ length: seconds }, (_, second) => from + second * 1000)
+}
+
 /** A writer that closed in order, and what its site says of it, all as it should be. */
 function world(): { life: WriterLife; found: Found } {
   const life: WriterLife = {
     name: 'a-1',
     times: Array.from({ length: ROWS }, (_, number) => number),
     reports: Array.from({ length: ROWS }, (_, number) => number),
+    steps: everySecond(0, 300),
     poison: new Set(),
     afterClose: ROWS,
     closed: [{ committed: 0, quarantined: 0, inCache: 0, lost: 0 }],
     exact: true,
     killedAt: 0,
+    figuresPassedAt: (moment) => moment + 6_000,
     hasPrivateCache: false,
     reliesOn: ['a', 'MariaDB', 'database a'],
   }
@@ -169,13 +176,21 @@ test('a field of the ledger that is wrong breaks the sum, too', () => {
 
 test("after calm a killed writer's row must be there; after a fault it may be missing", () => {
   const [at, killedAt] = [1_000_000, 1_010_000]
+  let figuresPassMs = 11_000
   const must = (
     life: { recordedAt?: number; killedAt?: number; hasPrivateCache?: boolean },
     ...faults: Disturbance[]
   ): boolean =>
     mustBeThere(
       life.recordedAt ?? at,
-      { killedAt, hasPrivateCache: false, ...life },
+      {
+        killedAt,
+        hasPrivateCache: false,
+        times: [at - 60_000],
+        steps: everySecond(at - 60_000, 200),
+        figuresPassedAt: (moment) => moment + figuresPassMs,
+        ...life,
+      },
       new Disturbances(faults),
     )
   const fault = (type: FaultType, from: number, to: number): Disturbance => ({
@@ -187,7 +202,8 @@ test("after calm a killed writer's row must be there; after a fault it may be mi
   })
   assert.equal(must({}), true)
   assert.equal(must({ recordedAt: killedAt - 100 }), false)
-  assert.equal(must({ hasPrivateCache: true }), false)
+  assert.equal(must({ recordedAt: at - 2_000, hasPrivateCache: true }), true)
+  assert.equal(must({ hasPrivateCache: true }), false, 'its end came first')
   const flush = fault('flush a cache', at - 5_000, at + 1)
   assert.equal(must({}, flush), false)
   assert.equal(must({}, fault('end process', at - 5_000, at + 1)), true)
@@ -196,4 +212,6 @@ test("after calm a killed writer's row must be there; after a fault it may be mi
     must({ killedAt: at + 100_000 }, fault('kill MariaDB', at + 5_000, at + 6_000)),
     false,
   )
+  figuresPassMs = 61_000
+  assert.equal(must({}), false, 'its cell was gone')
 })

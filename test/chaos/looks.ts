@@ -27,13 +27,13 @@ const CLOCK_MS = 3_000
 /** And so far ahead, by a round trip: a row noted just before the end of a look is of after it. */
 const ROUND_TRIP_MS = 1_000
 
-/** Figures of a time in which a host's clock was wrong may be shown, not stale, for so long. */
-const STEPPED_MS = 20_000
+/** Looks at which figures of a time in which a host's clock was wrong may be shown, not stale. */
+const STEPPED_LOOKS = 40
 
 interface Look {
   readonly at: number
-  /** Time of the last look at figures that were not stale: these may have been read then. */
-  readonly freshAt: number
+  /** The looks before the last one at figures that were not stale: these may be of that time. */
+  readonly untilFresh: number
   /** The end of the window, in milliseconds since the Unix epoch. */
   readonly end: number
   readonly lower: number
@@ -47,9 +47,11 @@ export class Looks {
   readonly #uses: Uses
   readonly #names: Pick<UsesOptions, 'site' | 'apart'>
   readonly #looks: Look[] = []
+  /** The fresh looks of them that went further than all before. */
+  readonly #passed: Look[] = []
   readonly #ledgers = new Map<string, LedgerReport>()
   readonly #fallen: string[] = []
-  #freshAt = Date.now()
+  #untilFresh = 0
   #freshLooks = 0
   #stopped = false
   readonly #done: Promise<unknown>
@@ -73,6 +75,13 @@ export class Looks {
     this.#freshLooks = Math.min(fresh(), FRESH_LOOKS)
   }
 
+  /** Returns when fresh figures had first gone past a moment; `Infinity`: never. */
+  passedAt(moment: number): number {
+    const { length } = this.#passed
+    const first = firstIndex(length, (index) => this.#passed[index]!.end <= moment + CLOCK_MS)
+    return this.#passed[first]?.at ?? Infinity
+  }
+
   async stop(): Promise<void> {
     this.#stopped = true
     await this.#done
@@ -86,9 +95,9 @@ export class Looks {
   ): Check[] {
     const recorded = new Recorded(lives, disturbances, copied)
     const hosts = lives.flatMap(({ reliesOn }) => reliesOn)
-    const isStepped = ({ at, freshAt }: Look): boolean =>
+    const isStepped = ({ at, untilFresh }: Look): boolean =>
       disturbances
-        .of('sql', freshAt - STEPPED_MS, at, [...new Set(hosts)])
+        .of('sql', this.#looks[untilFresh - STEPPED_LOOKS]?.at ?? 0, at, [...new Set(hosts)])
         .some(({ type }) => STEPS.includes(type))
     const wrong = (is: (look: Look) => boolean): [what: string, number: number] => {
       const [first, ...others] = this.#looks.filter((look) => is(look))
@@ -129,8 +138,11 @@ export class Looks {
     const { asOf, lower, upper, stale } = await this.#uses.activity.stats()
     const end = Math.floor(Date.parse(asOf) / 1000) * 1000
     const at = Date.now()
-    if (!stale) this.#freshAt = at
-    this.#looks.push({ at, freshAt: this.#freshAt, end, lower, upper, stale })
+    if (!stale) this.#untilFresh = this.#looks.length
+    const look = { at, untilFresh: this.#untilFresh, end, lower, upper, stale }
+    this.#looks.push(look)
+    const isOfATimeToCome = end > at + CLOCK_MS
+    if (!stale && !isOfATimeToCome && end > (this.#passed.at(-1)?.end ?? 0)) this.#passed.push(look)
   }
 
   async #fall(): Promise<void> {

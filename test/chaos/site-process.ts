@@ -4,6 +4,8 @@
  * its clock, to record a row that SQL refuses, or to record many at once or for a while. SIGTERM
  * closes it in order.
  */
+import { setTimeout as delay } from 'node:timers/promises'
+import { openDatabase } from '../../src/database/open.js'
 import { stepClock } from './stepping-clock.js'
 import { ASSIGNMENT, type Assignment, monotonic, type Order } from './assignment.js'
 import { TruthKeeper } from './truth.js'
@@ -12,6 +14,7 @@ import { Reports } from './reports.js'
 
 const TICK_MS = 20
 const REPORT_MS = 100
+const STEP_MS = 1_000
 const VISITORS = 97
 /**
  * Requests that are answered when the process closes already. Later ones, behind the last word of a
@@ -19,6 +22,7 @@ const VISITORS = 97
  */
 const ROWS_AFTER_CLOSE = 3
 
+let closing = false
 const assignment = JSON.parse(process.env[ASSIGNMENT] ?? '') as Assignment
 const { life, rightAtZero } = assignment
 /** The wall clock is that of a host, which may be wrong. */
@@ -36,6 +40,14 @@ const record = (poison = false): void => {
 const recordMany = (rows: number): void => {
   for (let recorded = 0; recorded < rows; recorded++) record()
 }
+const { database } = openDatabase(assignment.database)
+const stepping = (async () => {
+  while (!closing) {
+    const answered = await database.now().catch(() => undefined)
+    if (answered !== undefined) truth?.step(rightTime())
+    await delay(STEP_MS)
+  }
+})()
 // Keeps a collector alive, too.
 const pace = setInterval(record, TICK_MS)
 const reporting = setInterval(() => browsers?.send(), REPORT_MS)
@@ -54,7 +66,6 @@ process.on('message', (order: Order) => {
   }
 })
 process.once('disconnect', orphaned)
-let closing = false
 process.once('SIGTERM', async () => {
   closing = true
   clearInterval(pace)
@@ -64,6 +75,8 @@ process.once('SIGTERM', async () => {
   const closed = Promise.all(PARTS.map((part) => uses[part].close()))
   for (let rows = 0; rows < ROWS_AFTER_CLOSE; rows++) record()
   const reports = await closed
+  await stepping
+  await database.close()
   truth?.closed(reports)
   process.off('disconnect', orphaned)
   process.disconnect()

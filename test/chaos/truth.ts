@@ -3,7 +3,8 @@
  * synchronously, before it records: after a SIGKILL at any moment the file tells the truth, up to
  * its last row. One line each: `row <time>`, `poison <time>` (a row that SQL refuses),
  * `report <time>` (a view that a browser reports), `answered <number> <time>` (that report),
- * `closing <time>`, `closed <reports>`. Rows are numbered by their order, and so are reports.
+ * `step <time>` (SQL has answered its process), `closing <time>`, `closed <reports>`. Rows are
+ * numbered by their order, and so are reports.
  */
 import { closeSync, existsSync, openSync, readFileSync, writeSync } from 'node:fs'
 import type { CloseReport } from '../../src/index.js'
@@ -34,6 +35,10 @@ export class TruthKeeper {
     this.#line('answered', `${report} ${time}`)
   }
 
+  step(time: number): void {
+    this.#line('step', time)
+  }
+
   closing(time: number): void {
     this.#line('closing', time)
   }
@@ -57,6 +62,7 @@ export interface Truth {
   readonly times: number[]
   /** Time at which each report was answered; `Infinity`: nobody knows whether it was. */
   readonly reports: number[]
+  readonly steps: number[]
   /** Numbers of the rows that SQL refuses. */
   readonly poison: Set<number>
   /**
@@ -73,6 +79,7 @@ export function readTruth(path: string): Truth {
   const truth: Truth = {
     times: [],
     reports: [],
+    steps: [],
     poison: new Set(),
     afterClose: Infinity,
     closed: undefined,
@@ -83,6 +90,7 @@ export function readTruth(path: string): Truth {
     const [word, value] = [line.slice(0, space), line.slice(space + 1)]
     if (word === 'closing') truth.afterClose = truth.times.length
     else if (word === 'closed') truth.closed = JSON.parse(value) as CloseReport[]
+    else if (word === 'step') truth.steps.push(Number(value))
     else if (word === 'report') truth.reports.push(Infinity)
     else if (word === 'answered') {
       const [number, time] = value.split(' ').map(Number)

@@ -59,7 +59,7 @@ export const WINDOW_SECONDS = 12 * 3600
 /** The period of collectors elsewhere, as a process takes it that does not collect. */
 const DEFAULT_PERIOD_SECONDS = 10
 /** Longer than the lease of a killed collector, and the look of the next one: 35 s. */
-const CELL_TTL_SECONDS = 60
+export const CELL_TTL_SECONDS = 60
 /**
  * With 1, a layer is drained at the very moment it ends, and a frame under way then is lost with
  * its writer.
