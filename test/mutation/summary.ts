@@ -12,7 +12,7 @@ export interface Row {
 
 const NUMBERS = ['mutants', 'found', 'timedOut', 'explained', 'seconds'] as const
 
-/** A table of all folders, as docs/contributing/testing.md has it. */
+/** A table of all folders. */
 export function table(rows: readonly Row[]): string {
   const all = rows.reduce(
     (sum, row) => ({
