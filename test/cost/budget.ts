@@ -4,7 +4,7 @@ import type { Counts } from '../simulated-world/metered-site.js'
 import { type Budget, CLASSES, COLUMNS, COUNTED_MINUTES, PROCESSES } from './situations.js'
 
 const FILE = new URL('budget.json', import.meta.url)
-export const PAGE = new URL('../../docs/sizing.md', import.meta.url)
+export const PAGE = new URL('../../docs/contributing/cost.md', import.meta.url)
 
 /**
  * Parts of a count, and counts, by which it may differ from its budget: processes that draw other

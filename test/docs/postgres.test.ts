@@ -55,6 +55,7 @@ async function runs(line: string): Promise<void> {
     .replace(/ site$/, ` ${database}`)
     .replaceAll(/\b(AUTHORIZATION|ROLE) admin\b/g, `$1 ${roles[0]}`)
     .replace('DATABASE site', `DATABASE ${database}`)
+    .replace("PASSWORD 'password'", `PASSWORD '${PASSWORD}'`)
     .replaceAll(/\bwide_cache\b/g, roles[1])
   const programs = dirname(postgresProgram('postgres'))
   const isSuperuser = line.includes('--username=postgres')
@@ -69,7 +70,6 @@ async function runs(line: string): Promise<void> {
 
 test('the roles have what they need, a backup comes back, and settings are taken', async () => {
   const root = postgres(superuser.href)
-  for (const role of roles) await root.query(`CREATE ROLE ${role} LOGIN PASSWORD '${PASSWORD}'`)
   const [rights, autovacuum, backup, restore, ...more] = blocks
   assert.deepEqual(more, [])
   for (const line of [...rights!, ...autovacuum!]) await runs(line)
