@@ -114,12 +114,14 @@ test('the README refers only to what is in the package', () => {
   assert(!isPacked('docs/api/README.md'), 'what `files` leaves out would be seen')
 })
 
-test('a link of the README leads to every page of the docs, or to one that does', () => {
+test('README or CONTRIBUTING leads to every page of the docs, or to one that does', () => {
   const contents = docs().filter(
     ({ file }) => file.startsWith(API_REFERENCE) && file.endsWith('README.md'),
   )
   const linked = new Set(
-    [readme, ...writtenDocs(), ...contents].flatMap(linksOf).map(({ file }) => file),
+    [readme, pageOf('CONTRIBUTING.md'), ...writtenDocs(), ...contents]
+      .flatMap(linksOf)
+      .map(({ file }) => file),
   )
   assert.deepEqual(
     docs()
