@@ -1,9 +1,9 @@
 /** What the rule of page views needs of a request of `node:http` and its response. */
 import type { Request, Response } from './express.js'
 import { isbot } from 'isbot'
-import { Memo } from './memo.js'
 import { NoPages } from './no-pages.js'
 import { asksForHtml, type Exchange, type Verdict, verdictOf } from './page-view.js'
+import { remembering } from './remembering.js'
 
 /** Headers of a request. They are looked at once, and passed on. */
 export type RequestHeaders = Request['headers']
@@ -108,23 +108,14 @@ export function asksForPrivacy(headers: RequestHeaders): boolean {
   return headers['sec-gpc'] === '1' || headers['dnt'] === '1'
 }
 
-/** User agents remembered. */
-const REMEMBERED = 5_000
-
-/** Characters of a user agent that are looked at. A longer one is not remembered. */
-const MAX_USER_AGENT = 512
-
 /**
  * Tells bots by their user agents, each looked at once. Browsers always have one, so an empty one
  * is a bot's.
  */
 export class Bots {
-  readonly #bots = new Memo(REMEMBERED, isbot)
+  readonly #isBot = remembering(isbot)
 
   isBot({ 'user-agent': userAgent }: RequestHeaders): boolean {
-    if (!userAgent) return true
-    return userAgent.length <= MAX_USER_AGENT
-      ? this.#bots.get(userAgent)
-      : isbot(userAgent.slice(0, MAX_USER_AGENT))
+    return !userAgent || this.#isBot(userAgent)
   }
 }

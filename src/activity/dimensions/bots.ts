@@ -1,18 +1,12 @@
 /** The dimensions that the measure of bots has beside those of the site. */
 import { botOf } from '../../page-views/bot-names.js'
 import type { Received } from '../../page-views/handler.js'
-import { Memo } from '../../page-views/memo.js'
+import { remembering } from '../../page-views/remembering.js'
 import { packDimensions } from '../packed-dimensions.js'
 import { fitText } from '../text.js'
 
 /** Their names: the name of the bot, and what it reads for. */
 export const BOT_DIMENSIONS = ['bot', 'botPurpose'] as const
-
-/** User agents remembered. */
-const REMEMBERED = 5_000
-
-/** Characters of a user agent that are looked at. */
-const MAX_USER_AGENT = 512
 
 const MAX_NAME_BYTES = 100
 
@@ -22,8 +16,8 @@ export function isBotDimension(name: string): boolean {
 
 /** Returns a function that packs the values of a bot's request. */
 export function botValuesOf(): (req: Received) => string {
-  const values = new Memo(REMEMBERED, packedOf)
-  return ({ headers }) => values.get((headers['user-agent'] ?? '').slice(0, MAX_USER_AGENT))
+  const valuesOf = remembering(packedOf)
+  return ({ headers }) => valuesOf(headers['user-agent'] ?? '')
 }
 
 function packedOf(userAgent: string): string {

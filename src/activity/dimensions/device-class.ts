@@ -1,12 +1,6 @@
 import type { IncomingMessage } from 'node:http'
-import { Memo } from '../../page-views/memo.js'
+import { remembering } from '../../page-views/remembering.js'
 import { readyMade } from './ready-made.js'
-
-/** Characters of a user agent that are looked at. A longer one is not remembered. */
-const MAX_LOOKED_AT = 512
-
-/** User agents remembered. */
-const REMEMBERED = 5_000
 
 const TABLET = /\b(?:iPad|Tablet|PlayBook|Silk)\b|\bAndroid\b(?!.*\bMobile\b)/
 const PHONE = /\b(?:Mobi|Mobile|iPhone|iPod|Phone)\b|\bOpera Mini\b/
@@ -28,7 +22,7 @@ const PHONE = /\b(?:Mobi|Mobile|iPhone|iPod|Phone)\b|\bOpera Mini\b/
 export function deviceClass(): (
   req: IncomingMessage,
 ) => 'phone' | 'tablet' | 'desktop' | undefined {
-  const classes = new Memo(REMEMBERED, classOf)
+  const byUserAgent = remembering(classOf)
   return readyMade(({ headers }) => {
     const isMobile = headers['sec-ch-ua-mobile']
     if (isMobile === '?1') return 'phone'
@@ -37,10 +31,7 @@ export function deviceClass(): (
       return headers['sec-ch-ua-platform'] === '"Android"' ? 'tablet' : 'desktop'
     }
     const userAgent = headers['user-agent']
-    if (!userAgent) return undefined
-    return userAgent.length <= MAX_LOOKED_AT
-      ? classes.get(userAgent)
-      : classOf(userAgent.slice(0, MAX_LOOKED_AT))
+    return userAgent ? byUserAgent(userAgent) : undefined
   })
 }
 
