@@ -109,6 +109,7 @@ const OWNED: Readonly<Record<string, string>> = {
   pg: 'database',
   libsql: 'database',
   'node-cron': 'support',
+  bowser: 'activity',
   'crawler-user-agents': 'page-views',
   isbot: 'page-views',
   'ipaddr.js': 'page-views',

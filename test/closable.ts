@@ -141,16 +141,19 @@ export const PORTS: Readonly<Record<string, Pick<Opener, 'make' | 'args'>>> = {
 }
 /** Functions that make nothing to close. */
 export const OTHERS = [
+  'browser',
   'campaign',
   'country',
   'deviceClass',
   'joinMetrics',
   'jsonCodec',
+  'language',
   'lenientPath',
   'overview',
   'referrerHost',
   'section',
   'source',
+  'system',
 ]
 
 /** The methods of an object, also those of its classes. */

@@ -10,14 +10,17 @@ import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import express from 'express'
 import {
+  browser,
   campaign,
   country,
   createActivity,
   createHits,
   deviceClass,
+  language,
   referrerHost,
   section,
   source,
+  system,
 } from 'wide-cache'
 import { MAX_AUTHOR, MAX_TEXT, addReply, threadById, threads } from './content.js'
 import { forumPage, messagePage, threadPage } from './pages.js'
@@ -42,6 +45,9 @@ const activity = createActivity({
     // A CDN would send it; here the simulated visitors do.
     country: country('cf-ipcountry'),
     device: deviceClass(),
+    browser: browser(),
+    system: system(),
+    language: language(),
     section: section(),
     source: source(),
   },

@@ -37,6 +37,7 @@ const SOURCES = [
 ]
 /** Their countries, in the header of a CDN; the first ones most often. `XX`: it does not know. */
 const COUNTRIES = ['DE', 'US', 'NL', 'FR', 'BR', 'JP', 'NG', 'IN', 'XX']
+const LANGUAGES = ['de-DE,de;q=0.9,en;q=0.8', 'en-US,en;q=0.9', 'nl', 'fr-FR', 'pt-BR', 'ja']
 
 /** Starts them; returns what stops them. */
 export function startTraffic(origin, paths) {
@@ -57,6 +58,7 @@ export function startTraffic(origin, paths) {
         'user-agent': isRobot ? ROBOT : oneOf(BROWSERS),
         'x-forwarded-for': address(),
         'cf-ipcountry': earlyOf(COUNTRIES),
+        'accept-language': earlyOf(LANGUAGES),
         accept: 'text/html',
       })
       await pause(between(SHORTEST_PAUSE_MS, LONGEST_PAUSE_MS))

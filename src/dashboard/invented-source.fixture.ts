@@ -41,12 +41,16 @@ const VALUES: Readonly<Record<string, readonly (string | null)[]>> = {
   campaign: [null, 'newsletter/email/november', 'launch/social/video'],
   country: ['DE', 'US', 'FR', 'BR', 'JP', null],
   device: ['phone', 'desktop', 'tablet'],
+  browser: ['Firefox', null],
+  system: ['Windows', 'iOS'],
+  language: ['de', 'x1', null],
   section: ['/thread/', '/blog/', null],
   bot: ['GPTBot', 'Googlebot', null],
   botPurpose: ['training', 'search'],
 }
 /** The lists that the page begins with. */
 const FIRST = ['page', 'referrer', 'campaign', 'country', 'device']
+const TABS = ['section', 'browser', 'system', 'language']
 
 interface InventedPeriod {
   readonly start: string
@@ -85,7 +89,7 @@ export class InventedSource implements DashboardSource {
   staleSince: number | undefined
   readonly #now: () => number
 
-  constructor(now: () => number, dimensions: readonly string[] = [...FIRST, 'section']) {
+  constructor(now: () => number, dimensions: readonly string[] = [...FIRST, ...TABS]) {
     this.#now = now
     this.dimensions = dimensions
   }

@@ -13,6 +13,9 @@ const UNDER = 'under:'
 const TAB_OF: Readonly<Record<string, string>> = {
   section: 'page',
   source: 'referrer',
+  browser: 'device',
+  system: 'device',
+  language: 'country',
   botPurpose: 'bot',
   'bots:page': 'bot',
 }

@@ -430,6 +430,24 @@ test('sections and bots have tabs of their own, which are asked for once they ar
     assert.deepEqual(complaints, [])
   }))
 
+test('browsers, systems and languages are tabs, by the names that the viewer reads', () =>
+  onStage({}, async ({ page, complaints }) => {
+    await filled(page)
+    await card(page, 'device').getByRole('button', { name: 'Browsers' }).click()
+    const browsers = card(page, 'browser')
+    await shows(browsers.locator('tbody tr'), /^Firefox15,120/)
+    await shows(browsers.locator('tr.own th'), /^Unknown$/)
+    await browsers.getByRole('button', { name: 'Systems' }).click()
+    await shows(card(page, 'system').locator('tbody tr'), /^Windows15,120/)
+    await card(page, 'country').getByRole('button', { name: 'Languages' }).click()
+    const languages = card(page, 'language')
+    await shows(languages.locator('tbody tr'), /^German15,120/)
+    await shows(languages.locator('tbody tr').nth(1), /^x1/)
+    await languages.getByRole('link', { name: 'German' }).click()
+    await shows(page.locator('#item'), /^Language German×$/)
+    assert.deepEqual(complaints, [])
+  }))
+
 test('the hours of a week are in a table, in the hours and the words of the viewer', () =>
   onStage({}, async ({ page, source, complaints }) => {
     await filled(page)

@@ -407,7 +407,7 @@ for (const [name, express] of expresses) {
         assert.equal(whole?.length, by === 'hour' ? 1 : undefined)
         assert.deepEqual(
           lists.map(({ dimension }: { dimension: string }) => dimension),
-          source.dimensions.filter((one) => one !== 'section'),
+          ['page', 'referrer', 'campaign', 'country', 'device'],
         )
       }
       const { body } = await get('/figures.json?from=2026-11-02&to=2026-11-04').expect(200)
@@ -467,6 +467,9 @@ for (const [name, express] of expresses) {
       const { body } = await get('/figures.json').expect(200)
       assert.deepEqual(body.later, [
         { dimension: 'section', tabOf: 'page' },
+        { dimension: 'browser', tabOf: 'device' },
+        { dimension: 'system', tabOf: 'device' },
+        { dimension: 'language', tabOf: 'country' },
         { dimension: 'bot' },
         { dimension: 'botPurpose', tabOf: 'bot' },
         { dimension: 'bots:page', tabOf: 'bot' },

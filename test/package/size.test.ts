@@ -24,10 +24,10 @@ const LIMITS = {
   'the tarball': 790_000,
   'the tarball, unpacked': 2_400_000,
   'files in the tarball': 690,
-  'runtime dependencies': 8,
+  'runtime dependencies': 9,
   'optional dependencies': 1,
-  'packages that an install brings, without the optional ones': 19,
-  'bytes that an install brings, without the optional packages': 7_600_000,
+  'packages that an install brings, without the optional ones': 20,
+  'bytes that an install brings, without the optional packages': 8_000_000,
 } as const
 
 type Sizes = Readonly<Record<keyof typeof LIMITS, number>>

@@ -4,14 +4,17 @@ import fc from '../../../test/fast-check.js'
 import request from 'supertest'
 import type { Request } from '../../page-views/express.js'
 import { expresses } from '../../support/http.fixture.js'
+import { browser } from './browser.js'
 import { campaign } from './campaign.js'
 import { country } from './country.js'
 import { deviceClass } from './device-class.js'
+import { language } from './language.js'
 import { isReadyMade } from './ready-made.js'
 import { referrerHost } from './referrer-host.js'
 import { section } from './section.js'
 import { source } from './source.js'
 import { SOURCES } from './sources.js'
+import { system } from './system.js'
 
 /** As much of a request as the dimensions look at. */
 function requestOf(headers: Record<string, string>, originalUrl = '/'): Request {
@@ -276,6 +279,9 @@ test('ready-made dimensions are marked: no place is remembered for them', () => 
     campaign(),
     country('cf-ipcountry'),
     deviceClass(),
+    browser(),
+    system(),
+    language(),
     section(),
   ]) {
     assert(isReadyMade(dimension))

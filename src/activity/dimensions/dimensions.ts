@@ -4,12 +4,15 @@ import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
 import { isBotDimension } from './bots.js'
+import { browser } from './browser.js'
 import { campaign } from './campaign.js'
 import { country } from './country.js'
 import { deviceClass } from './device-class.js'
+import { language } from './language.js'
 import { referrerHost } from './referrer-host.js'
 import { section } from './section.js'
 import { source } from './source.js'
+import { system } from './system.js'
 import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packText } from '../packed-dimensions.js'
 
 /** A short text that tells something about a page view, such as a country; or no value. */
@@ -21,12 +24,15 @@ const ALLOWED =
 
 /** The functions that make dimensions, each with the call that is meant. */
 const MAKERS = new Map<unknown, string>([
+  [browser, 'browser()'],
   [campaign, 'campaign()'],
   [country, "country('cf-ipcountry')"],
   [deviceClass, 'deviceClass()'],
+  [language, 'language()'],
   [referrerHost, 'referrerHost()'],
   [section, 'section()'],
   [source, 'source()'],
+  [system, 'system()'],
 ])
 
 /** The names of the dimensions that the option asks for. @throws TypeError, RangeError */

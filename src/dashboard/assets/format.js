@@ -116,11 +116,15 @@ export function span(seconds) {
   return counted(seconds, 'second')
 }
 
-/** The country's name of a code of two letters. @param {string} code */
-export function country(code) {
+/**
+ * The name of a country, or of a language, by its code.
+ *
+ * @param {'region' | 'language'} type
+ * @param {string} code
+ */
+export function nameOfCode(type, code) {
   try {
-    const names = new Intl.DisplayNames(locale ?? 'en', { type: 'region', fallback: 'none' })
-    return names.of(code) ?? code
+    return new Intl.DisplayNames(locale ?? 'en', { type, fallback: 'none' }).of(code) ?? code
   } catch {
     return code
   }

@@ -3,20 +3,27 @@
  * own words: those are set apart, and come last.
  */
 import { html } from './dom.js'
-import { country } from './format.js'
+import { nameOfCode } from './format.js'
 
 export const OTHER = '(other)'
 const INTERNAL = '(internal)'
 
+/** @type {readonly [string, string]} */
+const DIRECT = ['Direct', 'No page led here, or the browser does not say which.']
+/** @type {readonly [string, string]} */
+const UNKNOWN = ['Unknown', 'The browser does not say it, or few use it.']
 /** The page's own words, by dimension, and what they mean. */
 /** @type {Readonly<Record<string, readonly [words: string, meaning: string]>>} */
 const NO_VALUE = {
-  referrer: ['Direct', 'No page led here, or the browser does not say which.'],
-  source: ['Direct', 'No page led here, or the browser does not say which.'],
+  referrer: DIRECT,
+  source: DIRECT,
   section: ['In no section', 'Pages such as / and /about.'],
   bot: ['No name', 'These bots do not say what they are.'],
   campaign: ['No campaign', 'The address named none.'],
   country: ['Unknown country', 'The proxy named none.'],
+  browser: UNKNOWN,
+  system: UNKNOWN,
+  language: UNKNOWN,
 }
 /** @type {readonly [string, string]} */
 const NOTHING = ['No value', 'The site gave none.']
@@ -60,7 +67,8 @@ export function label(dimension, value) {
 function readable(dimension, value) {
   if (dimension === 'page') return visible(decoded(value))
   const text = visible(value)
-  if (dimension === 'country') return country(text)
+  if (dimension === 'country') return nameOfCode('region', text)
+  if (dimension === 'language') return nameOfCode('language', text)
   return dimension === 'referrer' ? text.replace(/^www\./, '') : text
 }
 

@@ -34,16 +34,11 @@ import { styles } from './styles.js'
  */
 /** @typedef {ReturnType<typeof list>} Card */
 
+/** Lists that are called as their values are, with an "s". */
+const REGULAR = /^(?:page|section|referrer|source|campaign|device|browser|system|language|bot)$/
 /** @type {Readonly<Record<string, readonly [many: string, one: string]>>} */
 const TITLES = {
-  page: ['Pages', 'Page'],
-  section: ['Sections', 'Section'],
-  referrer: ['Referrers', 'Referrer'],
-  source: ['Sources', 'Source'],
-  campaign: ['Campaigns', 'Campaign'],
   country: ['Countries', 'Country'],
-  device: ['Devices', 'Device'],
-  bot: ['Bots', 'Bot'],
   botPurpose: ['Purposes', 'Purpose of bots'],
   'bots:page': ['Pages for bots', 'Page for bots'],
 }
@@ -59,7 +54,13 @@ export const isOfBots = (name = '') => OF_BOTS.includes(name)
 export const valuesOf = (name) => (/^(?:bots|under):/.test(name) ? 'page' : name)
 
 /** The name of one value. @param {import('./choice.js').Parameters} of */
-export const kindOf = ({ dimension = '', hits }) => hits ?? TITLES[dimension]?.[1] ?? dimension
+export const kindOf = ({ dimension = '', hits }) => hits ?? titlesOf(dimension)[1]
+
+/** @param {string} name @returns {readonly [many: string, one: string]} */
+function titlesOf(name) {
+  const one = REGULAR.test(name) ? name.replace(/^./, (first) => first.toUpperCase()) : ''
+  return TITLES[name] ?? (one ? [`${one}s`, one] : [name, name])
+}
 
 /** @param {Value} value */
 const entryOf = ({ value, over, before, ...views }) => ({
@@ -251,7 +252,7 @@ function dimensionCard(dimension) {
   const ofBots = isOfBots(dimension)
   const [, path] = dimension.split(/^under:/)
   return list({
-    title: path ? `Under ${label('page', path)}` : (TITLES[dimension]?.[0] ?? dimension),
+    title: path ? `Under ${label('page', path)}` : titlesOf(dimension)[0],
     count: ofBots ? 'Sent' : 'Views',
     dimension: valuesOf(dimension),
     name: dimension,
