@@ -15,10 +15,10 @@ export function testCacheRefusals(it: CacheTest): void {
     const wrong = ['', ' ', 'a b', 'a\n', 'a\0', '\x7f', 'ä', 'k'.repeat(251)]
     for (const one of wrong) {
       for (const call of callsWith(cache, one)) {
-        await assert.rejects(call, { name: 'RangeError', message: /key/ })
+        await assert.rejects(call, RangeError)
       }
     }
-    await assert.rejects(cache.getMany([key, 'a b']), { name: 'RangeError', message: /key/ })
+    await assert.rejects(cache.getMany([key, 'a b']), RangeError)
     // @ts-expect-error a key that is no string
     await assert.rejects(cache.get(7), TypeError)
   })

@@ -147,8 +147,7 @@ export function testTransactions(it: DatabaseTest): void {
         await tx.query(sql).catch(() => undefined)
         await tx.query('UPDATE counters SET n = 2').catch(() => undefined)
       })
-      const error = await rejects(failed, 'usage', 'DATABASE_STATEMENT_REFUSED')
-      assert.match(error.message, /would end the transaction.*allowed: SELECT/, sql)
+      await rejects(failed, 'usage', 'DATABASE_STATEMENT_REFUSED')
       assert.deepEqual(await column(other, 'SELECT n FROM counters'), [0], sql)
     }
   })

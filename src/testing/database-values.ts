@@ -169,15 +169,9 @@ function testValuesBy(it: QueryTest, { textType, binaryType, keepsNul }: Columns
       Symbol('s'),
     ]
     for (const value of wrong) {
-      await assert.rejects(
-        query('SELECT ?', [value as number]),
-        (error) => error instanceof TypeError && /Value 1 of the statement/.test(error.message),
-      )
+      await assert.rejects(query('SELECT ?', [value as number]), TypeError)
     }
-    await assert.rejects(
-      query(`SELECT ?, '?' -- ?\n, ? /* ? */`, [1]),
-      /TypeError: The statement has 2 placeholders and got 1 values/,
-    )
+    await assert.rejects(query(`SELECT ?, '?' -- ?\n, ? /* ? */`, [1]), TypeError)
     await assert.rejects(
       query('SELECT ?', [1, SECRET]),
       (error) => error instanceof TypeError && !inspect(error).includes('s3cret'),
