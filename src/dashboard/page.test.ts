@@ -153,6 +153,12 @@ test('tiles, chart and lists are filled, under the strict policy', () =>
     ) as [number, number]
     const change = signed.format(over / then - 1).replace('+', '\\+')
     await shows(tile(page, 'views'), new RegExp(`^${written(views)} ${change}$`))
+    const best = days.toSorted((a, b) => b['pageViews']! - a['pageViews']!)[0]!
+    const tip = (await page.locator('#tile-views').getAttribute('data-tip')) ?? ''
+    assert.match(
+      tip,
+      new RegExp(`\nBest day: ${written(best['pageViews']!)}, \\S+day,? 1\\d May 2026$`),
+    )
     const most = Math.max(...days.map((day) => day['visitors']!))
     await shows(tile(page, 'visitors'), new RegExp(`^${written(most)} [+-]?\\d+%$`))
     const seen = days.reduce((sum, day) => sum + day['seen']!, 0)

@@ -36,6 +36,7 @@ import { changeText, tiles } from './tiles.js'
 
 /** @typedef {import('./periods.js').Figures} Figures */
 /** @typedef {import('./periods.js').Both} Both */
+/** @typedef {import('./periods.js').By} By */
 /** @typedef {Parameters<ReturnType<typeof lists>['show']>[0]} OfLists */
 /** @typedef {Pick<OfLists, 'lists' | 'hits' | 'later'>} Lists */
 /** @typedef {Figures & Lists & { notes: readonly string[] }} Answer */
@@ -301,9 +302,16 @@ export function figuresView() {
     const ofShares = pointsOf(share)
     const beforeText = span.before ? shortTitle(span.before, span.by) : ''
     const isPartOfDay = span.by === 'hour'
+    const compared = comparedTo(both, span)
     return [
       nowTile(),
-      { id: 'views', name: 'Page views', value: number(views), ...comparedTo(both, span) },
+      {
+        id: 'views',
+        name: 'Page views',
+        value: number(views),
+        ...compared,
+        tip: views > 0 ? `${compared.tip}\n${bestOf(both, span.by)}` : compared.tip,
+      },
       {
         id: 'visitors',
         name: isDay ? 'Visitors' : 'Visitors, best day',
@@ -419,6 +427,13 @@ function bones() {
 /** Why not each view that the server sent is one of a browser. @param {readonly Both[]} both */
 const whyNotAll = (both) =>
   (sharesSeen(both).now ?? 0) > 1 ? WHY_MORE : `${number(total(both, 'unseen'))} ${WHY_UNSEEN}`
+
+/** The period with the most page views. @param {readonly Both[]} both @param {By} by */
+function bestOf(both, by) {
+  const most = Math.max(...both.map(({ pageViews }) => pageViews ?? 0))
+  const best = both.findIndex(({ pageViews }) => pageViews === most)
+  return `Best ${by}: ${number(most)}, ${namesOf(both, by)[best]?.title}`
+}
 
 /**
  * A change of shares, in points.
