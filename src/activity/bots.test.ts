@@ -191,6 +191,9 @@ for (const [where, fresh] of databases) {
       ['/blog/x', 2],
       ['/blog/y', 1],
     ])
+    for (const dimension of ['bot', 'botPurpose']) {
+      assert.deepEqual(await listed(dimension), await top(dimension))
+    }
     assert.deepEqual(await listed('bots:page'), await top('page', true))
     assert.equal(
       (await top('d14', true)).reduce((sum, [, views]) => sum + Number(views), 0),

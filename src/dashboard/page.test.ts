@@ -422,7 +422,10 @@ test('sections and bots have tabs of their own, which are asked for once they ar
     const bots = card(page, 'bot')
     await bots.scrollIntoViewIfNeeded()
     await shows(bots.locator('tbody tr'), /^GPTBot5,040/)
-    await shows(bots.locator('p.small'), /^Bots are no people: what they read is in no other/)
+    await shows(
+      bots.locator('p.small'),
+      /^By their own word\. Bots are no people: what they read is in no other/,
+    )
     await sameAsShown(page, bots)
     await bots.getByRole('button', { name: 'Pages for bots' }).click()
     const read = card(page, 'bots:page')

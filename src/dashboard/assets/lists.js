@@ -256,7 +256,9 @@ function dimensionCard(dimension) {
     count: ofBots ? 'Sent' : 'Views',
     dimension: valuesOf(dimension),
     name: dimension,
-    ...(ofBots && { note: 'Bots are no people: what they read is in no other figure.' }),
+    ...(ofBots && {
+      note: 'By their own word. Bots are no people: what they read is in no other figure.',
+    }),
     address: (value) => ({ dimension: path ? 'page' : dimension, value }),
     all: async () => (await topOf(dimension)).figures.map(entryOf),
     file: (type, n) => `shown.${type}?${query({ ...asked(), dimension, n: String(n) })}`,
