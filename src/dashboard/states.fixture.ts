@@ -1,5 +1,6 @@
 /** The states of the page, and what can be seen of each: for pictures, and for a test. */
 import type { Page } from 'playwright-core'
+import { eventually } from '../support/eventually.fixture.js'
 import { BEGIN, card, filled, pass, type Scene, shows, tile } from './stage.fixture.js'
 
 export interface State {
@@ -217,6 +218,28 @@ export const STATES: readonly State[] = [
       'Figures',
       'Operation',
       'Everything works. 0 page views of today are in the database, 0 are on their way.',
+      ...NOTHING,
+    ],
+  },
+  {
+    name: 'operation-unanswered',
+    query: '?view=operation',
+    arrange: async ({ page, source }) => {
+      await page.locator('#grid td').first().waitFor()
+      for (const what of ['overview', 'live', 'ledger']) source.failing.add(what)
+      await page.route('**/operation.json', (route) => route.abort())
+      await eventually('nothing is known', async () => {
+        await pass(page, 20)
+        return (await page.locator('.missing').count()) === 3
+      })
+      await pass(page, 120)
+    },
+    outline: [
+      'Old 0 min old',
+      'Figures',
+      'Some figures cannot be read: the log of this process says why. See the operation',
+      'Operation',
+      'It is not known at the moment whether all views are counted.',
       ...NOTHING,
     ],
   },

@@ -202,7 +202,8 @@ try {
     await page.goto(`http://127.0.0.1:${port}/${of}${query}`)
     const last = name === 'empty' ? '.start h2' : '#history path.bar'
     await page.locator(last).first().waitFor({ state: 'attached' })
-    await page.locator('#tile-now .beside').waitFor()
+    const isItem = query.includes('value=')
+    await page.locator(isItem ? '#tile-best strong' : '#tile-now .beside').waitFor()
     await page.evaluate(`document.documentElement.dir = '${dir}'`)
     await take(page, name)
     if (name !== 'empty') await recountOn(page, name, of)
