@@ -1,8 +1,8 @@
 /** What the rule of page views needs of a request of `node:http` and its response. */
 import type { Request, Response } from './express.js'
 import { isbot } from 'isbot'
-import { NoPages } from './no-pages.js'
-import { asksForHtml, type Exchange, type Verdict, verdictOf } from './page-view.js'
+import { Judge } from './judge.js'
+import type { Exchange, Verdict } from './page-view.js'
 import { remembering } from './remembering.js'
 
 /** Headers of a request. They are looked at once, and passed on. */
@@ -13,26 +13,19 @@ const DISPOSITION = /^content-disposition:\s*(.*)$/im
 
 const NO_TYPES: ReadonlySet<string> = new Set()
 
-/** Judges responses that have been sent, and remembers which targets lead to no page. */
+/** Judges responses that have been sent. */
 export class Exchanges {
-  readonly #noPages = new NoPages()
+  readonly #judge = new Judge()
   readonly #sent: Sent
 
   /** @param botTypes media types that count for bots, in lower case */
   constructor(bots: Bots, botTypes: ReadonlySet<string> = NO_TYPES) {
-    this.#sent = new Sent(bots, this.#noPages, botTypes)
+    this.#sent = new Sent(bots, this.#judge, botTypes)
   }
 
   /** @param target that of the request, which is a GET, before routers rewrote it */
   verdictOf(req: Request, res: Response, target: string): Verdict {
-    const sent = this.#sent.as(req, res, target)
-    const verdict = verdictOf(sent)
-    if (verdict === 'type') {
-      if (sent.status < 300 && sent.type !== undefined && asksForHtml(req.headers)) {
-        this.#noPages.add(target)
-      }
-    } else if (verdict === 'page' && !this.#noPages.isEmpty) this.#noPages.delete(target)
-    return verdict
+    return this.#judge.verdictOf(this.#sent.as(req, res, target), target)
   }
 }
 
@@ -44,7 +37,7 @@ export class Exchanges {
 class Sent implements Exchange {
   readonly method = 'GET'
   readonly #bots: Bots
-  readonly #noPages: NoPages
+  readonly #judge: Judge
   readonly #botTypes: ReadonlySet<string>
   #req!: Request
   #res!: Response
@@ -53,9 +46,9 @@ class Sent implements Exchange {
   type: string | undefined
   #keepsHeaders = false
 
-  constructor(bots: Bots, noPages: NoPages, botTypes: ReadonlySet<string>) {
+  constructor(bots: Bots, judge: Judge, botTypes: ReadonlySet<string>) {
     this.#bots = bots
-    this.#noPages = noPages
+    this.#judge = judge
     this.#botTypes = botTypes
   }
 
@@ -89,15 +82,15 @@ class Sent implements Exchange {
     return typeof res._header === 'string' ? line.exec(res._header)?.[1] : undefined
   }
 
-  isNoPage(): boolean {
-    return this.#noPages.has(this.#target)
+  get isNoPage(): boolean {
+    return this.#judge.isNoPage(this.#target)
   }
 
-  isBot(): boolean {
+  get isBot(): boolean {
     return this.#bots.isBot(this.#req.headers)
   }
 
-  isForBots(): boolean {
+  get isForBots(): boolean {
     if (this.#botTypes.size === 0 || this.type === undefined) return false
     return this.#botTypes.has(this.type.split(';', 1)[0]!.trim().toLowerCase())
   }

@@ -8,9 +8,9 @@ const PAGE: Exchange = {
   status: 200,
   type: 'text/html',
   disposition: undefined,
-  isNoPage: () => false,
-  isBot: () => false,
-  isForBots: () => false,
+  isNoPage: false,
+  isBot: false,
+  isForBots: false,
 }
 
 test('a page is HTML by the type itself, not by what else its header names', () => {

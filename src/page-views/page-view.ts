@@ -5,29 +5,37 @@
  * rule; a test runs each of its rows.
  */
 
-/** Request headers that the rule reads, by their names in lower case. */
-export type RuleHeaders = { readonly [Name in Read]?: string | string[] | undefined }
-type Read =
-  | 'accept'
-  | 'hx-boosted'
-  | 'hx-request'
-  | 'purpose'
-  | 'sec-fetch-dest'
-  | 'sec-fetch-mode'
-  | 'sec-purpose'
-  | 'turbo-frame'
-  | 'x-alpine-request'
-  | 'x-moz'
-  | 'x-pjax'
-  | 'x-purpose'
-  | 'x-requested-with'
-  | 'x-sec-purpose'
-  | 'x-turbo-request-id'
-  | 'x-up-fail-target'
-  | 'x-up-target'
-  | 'x-up-version'
+/** Names of the request headers that the rule reads. A log needs the same. */
+export const RULE_HEADERS = [
+  'accept',
+  'hx-boosted',
+  'hx-request',
+  'purpose',
+  'sec-fetch-dest',
+  'sec-fetch-mode',
+  'sec-purpose',
+  'turbo-frame',
+  'x-alpine-request',
+  'x-moz',
+  'x-pjax',
+  'x-purpose',
+  'x-requested-with',
+  'x-sec-purpose',
+  'x-turbo-request-id',
+  'x-up-fail-target',
+  'x-up-target',
+  'x-up-version',
+] as const
 
-/** A request and its response, as the rule looks at them. */
+/** Request headers that the rule reads, by their names in lower case. */
+export type RuleHeaders = {
+  readonly [Name in (typeof RULE_HEADERS)[number]]?: string | string[] | undefined
+}
+
+/**
+ * A request and its response, as the rule looks at them. Fields that are dear to find may be
+ * getters: the rule reads each only where it makes a difference.
+ */
 export interface Exchange {
   readonly method: string | undefined
   readonly headers: RuleHeaders
@@ -36,12 +44,15 @@ export interface Exchange {
   readonly type: string | undefined
   /** `Content-Disposition` of the response. */
   readonly disposition: string | undefined
-  /** Whether the target is known to lead to something other than a page. Asked for a 304 only. */
-  isNoPage(): boolean
-  /** Whether the user agent is a bot's. Asked only if it makes a difference. */
-  isBot(): boolean
-  /** Whether the response is of a type that counts for bots. Asked for what is no HTML only. */
-  isForBots(): boolean
+  /**
+   * Whether the target is known to lead to something other than a page, by its extension or an
+   * earlier response. Read for a 304 only.
+   */
+  readonly isNoPage: boolean
+  /** Whether the user agent is a bot's. */
+  readonly isBot: boolean
+  /** Whether the response is of a type that counts for bots. Read for what is no HTML only. */
+  readonly isForBots: boolean
 }
 
 /**
@@ -58,7 +69,7 @@ export function verdictOf(exchange: Exchange): Verdict {
   if (status < 200 || (status >= 300 && status !== 304)) return 'status'
   // No content, a form to be cleared, and a range.
   if (status >= 204 && status <= 206) return 'content'
-  if (!isHtml(exchange)) return exchange.isForBots() && exchange.isBot() ? 'page' : 'type'
+  if (!isHtml(exchange)) return exchange.isForBots && exchange.isBot ? 'page' : 'type'
   // Looked at once, and not for a picture or a script: each look at a request is dear.
   const { headers } = exchange
   if (!isWhole(headers, exchange)) return 'part'
@@ -79,7 +90,7 @@ function isHtml(exchange: Exchange): boolean {
   }
   // Express removes the type from a 304, so what the browser asked for must tell. It asks the same
   // for a picture that is opened in a tab.
-  return exchange.status === 304 && asksForHtml(exchange.headers) && !exchange.isNoPage()
+  return exchange.status === 304 && asksForHtml(exchange.headers) && !exchange.isNoPage
 }
 
 /** Tells whether a request names HTML among what it accepts. Each navigation of a browser does. */
@@ -130,7 +141,7 @@ function isWhole(headers: RuleHeaders, exchange: Exchange): boolean {
   if (dest === 'empty') return headers['sec-fetch-mode'] === 'navigate' && asksForHtml(headers)
   const requestedWith = headers['x-requested-with']
   if (typeof requestedWith === 'string' && requestedWith.toLowerCase() === SCRIPT) return false
-  return asksForHtml(headers) || exchange.isBot()
+  return asksForHtml(headers) || exchange.isBot
 }
 
 const ADVANCE = /\b(?:prefetch|prerender|preview)\b/i

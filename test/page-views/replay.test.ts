@@ -9,8 +9,8 @@ import express from 'express'
 import { requestViews } from '../../src/activity/middleware.js'
 import { activitySettings } from '../../src/activity/options.js'
 import { Bots } from '../../src/page-views/exchange.js'
-import { NoPages } from '../../src/page-views/no-pages.js'
-import { asksForHtml, type Verdict, verdictOf } from '../../src/page-views/page-view.js'
+import { Judge } from '../../src/page-views/judge.js'
+import type { Verdict } from '../../src/page-views/page-view.js'
 import { BROWSER, serving } from '../../src/support/http.fixture.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { BurstLogger } from '../../src/support/logger.js'
@@ -186,21 +186,19 @@ function connectionsOf(draw: Draw): (readonly [Verdict, Line])[][] {
 
 /** What the rule says of the lines of all connections, one after the other. */
 function verdictsOn(connections: readonly (readonly (readonly [Verdict, Line])[])[]): Verdict[] {
-  const noPages = new NoPages()
+  const judge = new Judge()
   const bots = new Bots()
   return connections.flat().map(([, { target, ...line }]) => {
-    const { type, disposition, headers, status } = line
-    const verdict = verdictOf({
+    const { type, disposition, headers } = line
+    const exchange = {
       ...line,
       type,
       disposition,
-      isNoPage: () => noPages.has(target),
-      isBot: () => bots.isBot(headers),
-      isForBots: () => false,
-    })
-    if (verdict === 'page') noPages.delete(target)
-    else if (verdict === 'type' && status < 300 && asksForHtml(headers)) noPages.add(target)
-    return verdict
+      isNoPage: judge.isNoPage(target),
+      isBot: bots.isBot(headers),
+      isForBots: false,
+    }
+    return judge.verdictOf(exchange, target)
   })
 }
 
