@@ -43,6 +43,16 @@ export const FLAGS = {
     n: 'number',
   },
   import: { name: 'text', id: 'text', measure: 'text', 'skip-invalid': 'switch' },
+  reconcile: {
+    name: 'text',
+    from: 'text',
+    to: 'text',
+    host: 'text',
+    allow: 'text',
+    json: 'switch',
+    csv: 'switch',
+    format: 'text',
+  },
   'remove-value': { dimension: 'text', value: 'text', name: 'text' },
   note: { name: 'text', remove: 'switch' },
 } as const satisfies Readonly<Record<string, Readonly<Record<string, Kind>>>>
@@ -52,6 +62,7 @@ const WORDS = {
   certificate: (words: readonly string[]) => ({ day: dayOf(words) }),
   import: (words: readonly string[]) => ({ file: fileOf(words) }),
   note: (words: readonly string[]) => noteOf(words),
+  reconcile: (files: readonly string[]) => ({ files }),
   quarantine: (words: readonly string[]) => ({
     action: actionOf('quarantine', ['retry', 'drop'], words, frameId),
   }),

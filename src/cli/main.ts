@@ -16,6 +16,7 @@ import { type CommandLog, commandLog } from './log.js'
 import { note } from './note.js'
 import { parked } from './parked.js'
 import { quarantine } from './quarantine.js'
+import { reconcile } from './reconcile/reconcile.js'
 import { removeOneValue } from './remove-value.js'
 import { status } from './status.js'
 import { USAGE } from './usage.js'
@@ -95,6 +96,8 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
     case 'note':
       await note(asked.options, log)
       return 0
+    case 'reconcile':
+      return reconcile(asked.options, log, process.stdout)
     case 'remove-value':
       await removeOneValue(asked.options, log)
       return 0

@@ -14,6 +14,8 @@ Commands:
   certificate  prints the figures of a day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
   import <file>  adds to hits what was counted before, from lines "item,hits"; once for each --id
+  reconcile <files…>  compares access logs of nginx, Apache or Caddy with what was counted; - reads
+            stdin; reconcile --format <server> prints a log format for it
   note <day> <text>  notes what happened on a day; note <day> --remove removes it
   remove-value  takes one value of a dimension out of the sums, and a page out of the visits
 
@@ -81,6 +83,15 @@ Flags of import. The same command again goes on where it ended, or says that it 
   --id <id>                   a name for this import, 1 to 32 letters, digits, _ . -
   --measure <served|seen>     (default: served)
   --skip-invalid              leaves out lines that cannot be imported
+
+Flags of reconcile. It exits with 1 above --allow, or where over 1 % of the lines cannot be read:
+  --from <moment>, --to <moment>  as 2026-05-17 or 2026-05-17T12:00Z; whole closed days are compared
+  --name <name>               of the activity (default: activity)
+  --host <host>               only lines of this host (default: all)
+  --allow <percent>           by which a day may differ (default: 1)
+  --json                      as JSON, on one line
+  --csv                       the page views of the log instead, as import takes them
+  --format <nginx|apache|caddy>  prints lines for the settings of the web server
 
 Flags of remove-value. Page views of the value count as (other) from then on:
   --dimension <dimension>     page, or a dimension of the site

@@ -18,34 +18,34 @@ const TIMEOUT_MS = 60_000
 const MODULES = '/usr/lib/apache2/modules'
 
 interface Proxy {
-  /** The whole configuration around a snippet. */
-  settings(snippet: string, port: number, folder: string): string
+  /** The whole configuration around a snippet. `outer`: settings of the whole server. */
+  settings(snippet: string, port: number, folder: string, outer: string): string
   args(file: string, folder: string): string[]
 }
 
 export const PROXIES = {
   nginx: {
-    settings: (snippet, port, folder) =>
+    settings: (snippet, port, folder, outer) =>
       `daemon off;\npid ${folder}/pid;\nerror_log stderr;\nevents {}\n` +
       `http {\naccess_log off;\nclient_body_temp_path ${folder}/body;\n` +
       `proxy_temp_path ${folder}/proxy;\nfastcgi_temp_path ${folder}/fastcgi;\n` +
       `uwsgi_temp_path ${folder}/uwsgi;\nscgi_temp_path ${folder}/scgi;\n` +
-      `server {\nlisten 127.0.0.1:${port};\n${snippet}\n}\n}\n`,
+      `${outer}server {\nlisten 127.0.0.1:${port};\n${snippet}\n}\n}\n`,
     args: (file, folder) => ['-p', folder, '-c', file],
   },
   apache: {
-    settings: (snippet, port, folder) =>
+    settings: (snippet, port, folder, outer) =>
       ['mpm_event', 'authz_core', 'proxy', 'proxy_http']
         .map((name) => `LoadModule ${name}_module ${MODULES}/mod_${name}.so\n`)
         .join('') +
       `Listen 127.0.0.1:${port}\nServerName localhost\nPidFile ${folder}/pid\n` +
       `ServerRoot ${folder}\nDefaultRuntimeDir ${folder}\nErrorLog /dev/stderr\n` +
-      `User www-data\nGroup www-data\n${snippet}\n`,
+      `User www-data\nGroup www-data\n${outer}${snippet}\n`,
     args: (file) => ['-f', file, '-DFOREGROUND'],
   },
   caddy: {
-    settings: (snippet, port, folder) =>
-      `{\nadmin off\nauto_https off\nstorage file_system ${folder}\n}\n` +
+    settings: (snippet, port, folder, outer) =>
+      `{\nadmin off\nauto_https off\nstorage file_system ${folder}\n${outer}}\n` +
       snippet.replace('example.com', `http://127.0.0.1:${port}`),
     args: (file) => ['run', '--adapter', 'caddyfile', '--config', file],
   },
@@ -57,12 +57,14 @@ export async function behindProxy(
   snippet: string,
   sitePort: number,
   use: (port: number) => Promise<void>,
+  outer = '',
 ): Promise<void> {
   const proxy: Proxy = PROXIES[name]
   const folder = temporaryFolder(name)
   const [file, log] = [join(folder, 'settings'), join(folder, 'log')]
   const port = await freePort()
-  writeFileSync(file, proxy.settings(snippet.replaceAll('3000', String(sitePort)), port, folder))
+  const ofSite = snippet.replaceAll('3000', String(sitePort))
+  writeFileSync(file, proxy.settings(ofSite, port, folder, outer))
   const home = { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder }
   const child = startProcess(binary(name), proxy.args(file, folder), log, home)
   try {
