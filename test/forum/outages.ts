@@ -118,6 +118,14 @@ const visiting = setInterval(() => {
 const server = app.listen(0)
 await once(server, 'listening')
 const { port } = server.address() as AddressInfo
+// A page that visitors come to for the first time is new in its list.
+await eventually('the first visits are in SQL', async () => {
+  const { rows } = await root.query(
+    "SELECT COUNT(DISTINCT name) AS sites FROM activities WHERE page = '/threads/about' " +
+      "AND name IN ('site', 'young')",
+  )
+  return Number(rows[0]?.['sites']) === 2
+})
 
 interface Outage {
   readonly name: string
