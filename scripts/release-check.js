@@ -21,6 +21,7 @@ const problems = [
   ...changelog(),
   ...tag(),
   ...results(),
+  ...checkouts(),
 ]
 for (const problem of problems) console.error(`release check: ${problem}`)
 if (problems.length === 0) {
@@ -122,6 +123,19 @@ function results() {
         ? []
         : [`${RESULTS}/${file}: since it was measured, ${changed[0]} has changed; ${again}`]
     })
+}
+
+/** Texts of the time before the first release, which say how to install from a checkout. */
+function checkouts() {
+  const pages = ['README.md', 'docs/getting-started.md']
+    .filter((file) => existsSync(file) && readFileSync(file, 'utf8').includes('<!-- install -->'))
+    .map((file) => `${file} installs from a checkout; write npm install wide-cache express`)
+  const kit = 'deploy/package.json'
+  const fromFile =
+    existsSync(kit) && json(kit).dependencies?.['wide-cache']?.startsWith('file:')
+      ? [`${kit} takes a tarball; give the version, and copy none in deploy/Dockerfile`]
+      : []
+  return [...pages, ...fromFile]
 }
 
 function isCommit(commit) {

@@ -11,7 +11,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const PACKAGE = 'node_modules/wide-cache/'
 const CLI = 'dist/cli/main.js'
 /** Commands of npm and git, as far as pages use them. */
-const NPM_COMMANDS = ['ci', 'cit', 'version', 'publish']
+const NPM_COMMANDS = ['ci', 'cit', 'version', 'publish', 'pack']
 const GIT_COMMANDS = ['clone', 'commit', 'push', 'tag']
 /**
  * Clients of databases, as far as test/real-servers/backup.test.ts and test/docs/postgres.test.ts
@@ -77,11 +77,13 @@ export function checkCommand(words: readonly string[]): void {
 }
 
 function checkNpm([command = '', ...args]: readonly string[]): void {
+  if (command === '--prefix') return checkNpm(args.slice(1))
   if (NPM_COMMANDS.includes(command)) return
   if (['install', 'i'].includes(command)) {
     const foreign = args.filter(
       (arg) =>
         !arg.startsWith('-') &&
+        !arg.startsWith('$(npm pack ') &&
         arg !== name &&
         !(arg in dependencies) &&
         !(arg in peerDependencies),

@@ -93,6 +93,19 @@ test('a release whose changelog, version and tag agree passes', () => {
   )
 })
 
+test('a page or a kit that installs from a checkout is no release', () => {
+  const file = 'README.md'
+  assert.match(found({ file, text: '<!-- install -->\n' }), /README\.md installs from a checkout/)
+  release({ file, text: 'npm install' })
+  mkdirSync(join(folder, 'deploy'))
+  const kit = { dependencies: { 'wide-cache': 'file:wide-cache-1.2.0.tgz' } }
+  assert.match(
+    found({ file: 'deploy/package.json', text: JSON.stringify(kit) }),
+    /deploy\/package\.json takes a tarball/,
+  )
+  rmSync(join(folder, 'deploy'), { recursive: true })
+})
+
 const DISAGREEMENTS: [what: string, planted: Parameters<typeof found>[0], complaint: RegExp][] = [
   [
     'another version in package.json',

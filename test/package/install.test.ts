@@ -1,0 +1,50 @@
+/**
+ * The command that installs the package from a checkout, as README and getting started print it,
+ * and the tarball that the deploy kit takes. Needs `npm run build` before.
+ */
+import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { promisify } from 'node:util'
+import { fileURLToPath } from 'node:url'
+import { pageOf } from '../docs/markdown.js'
+import { removeFolder, temporaryFolder } from '../servers/process.js'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const BLOCK = /^<!-- install -->\n[^]*?^```sh\n(.*)\n```$[^]*?^<!-- \/install -->$/m
+/** It is tested by every test that the checkout has its packages. */
+const PREPARES = 'npm --prefix ../wide-cache ci && '
+
+const folder = temporaryFolder('install')
+after(() => removeFolder(folder))
+
+const commandIn = (file: string): string => BLOCK.exec(pageOf(file).text)?.[1] ?? ''
+
+test('the printed command installs the package from a checkout', async () => {
+  const command = commandIn('README.md')
+  assert(command.startsWith(PREPARES), command)
+  assert.equal(commandIn('docs/getting-started.md'), command)
+  writeFileSync(join(folder, 'package.json'), '{}')
+  const { HOME, PATH } = process.env
+  // Without the build before packing, because other tests use dist.
+  const env = { HOME, PATH, npm_config_ignore_scripts: 'true' }
+  const run = (program: string, ...args: string[]) =>
+    promisify(execFile)(program, args, { cwd: folder, env })
+  await run('sh', '-c', command.slice(PREPARES.length).replace('../wide-cache', ROOT))
+  writeFileSync(
+    join(folder, 'site.mjs'),
+    "import 'express'\nimport { createActivity } from 'wide-cache'\n" +
+      'console.log(createActivity.name)',
+  )
+  assert.equal((await run(process.execPath, 'site.mjs')).stdout, 'createActivity\n')
+})
+
+test('the kit takes the tarball of this version', () => {
+  const read = (file: string): string => readFileSync(join(ROOT, file), 'utf8')
+  const { version } = JSON.parse(read('package.json')) as { version: string }
+  const kit = JSON.parse(read('deploy/package.json')) as { dependencies: Record<string, string> }
+  assert.equal(kit.dependencies['wide-cache'], `file:wide-cache-${version}.tgz`)
+  assert.match(read('deploy/Dockerfile'), /^COPY package\.json wide-cache-\*\.tgz \.\/$/m)
+})
