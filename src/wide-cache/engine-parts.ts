@@ -2,7 +2,6 @@ import type { Connections } from '../connections/connections.js'
 import { CountingCache, CountingDatabase, type ErrorCounts } from '../connections/counting.js'
 import { type NamespacedCache, namespaced } from '../connections/namespaced-cache.js'
 import { PreparedDatabase } from '../connections/prepared-database.js'
-import type { Queryable } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
 import type { Environment } from '../support/environment.js'
 import { BurstLogger } from '../support/logger.js'
@@ -47,8 +46,11 @@ export interface EngineParts<Row> {
   /** Whether the first row of this process decides about the time zone. */
   readonly decision: { isOpen: boolean }
   readonly sameCache: SameCache
-  /** Compares the cache with that of the collectors, and with the database. */
-  readonly compare: () => Promise<void>
+  /**
+   * Reads the database's clock, compares the cache with that of the collectors and with the
+   * database, and keeps the grid in use.
+   */
+  readonly heartbeat: () => Promise<void>
   readonly joining: Joining | undefined
   readonly published: PublishedWatermark
   readonly ledger: Ledger<Row>
@@ -82,7 +84,7 @@ export function engineParts<Row>(
   const entered = new Set<string>()
   const decision = { isOpen: false }
   const heldMs = heldBy(made, clock)
-  const enters = entering({
+  const enter = entering({
     settings,
     scope,
     clock,
@@ -93,12 +95,6 @@ export function engineParts<Row>(
     decision,
     heldMs,
   })
-  const enter = async (raw: Queryable): Promise<void> => {
-    await joining?.enter(raw)
-    await enters(raw)
-    // Now, while SQL answers, because no frame is placed before the namespace is known.
-    await cache.namespace.enterBy(raw)
-  }
   const reading = connections.openDatabase(settings.database, ['wide-cache', ...settings.tables], {
     logger: settings.logger,
     through: (database) => CountingDatabase.of(database, clock),
@@ -107,25 +103,40 @@ export function engineParts<Row>(
       for (const own of all) await checkKind(raw, own)
     },
   })
-  const database = new PreparedDatabase(reading, [], environment, enter)
   const cache = namespaced(counted, { database: reading, environment, logger })
-  const sameCache = new SameCache({ settings, cache, database, record, logger })
-  const compare = async (): Promise<void> => {
-    // A process that does not collect, or is at rest, has no other reading of this clock.
-    const now = await watch.recent(database)
-    await sameCache.compare()
-    // SQL has removed the row of the grid, because it was unused for so long.
-    if (record.grid) await record.renewUse(database, now)
-    else await enter(database)
-  }
+  const sameCache = new SameCache({ settings, cache, database: reading, record, logger })
   const isBrought = (): boolean =>
     made.every(({ writer }) => writer.isPlaced) &&
     (sameCache.isTheirs || made.some(({ writer }) => writer.isBrought))
   // Of a private cache it is known whose rows it has.
   const joining =
     scope === 'shared'
-      ? new Joining({ settings, clock, watch, database, compare, owner, heldMs, isBrought })
+      ? new Joining({
+          settings,
+          clock,
+          watch,
+          database: reading,
+          sameCache,
+          owner,
+          heldMs,
+          isBrought,
+        })
       : undefined
+  const database = new PreparedDatabase(reading, [], environment, async (raw) => {
+    await joining?.enter(raw)
+    await enter(raw)
+    // Now, while SQL answers, because no frame is placed before the namespace is known.
+    await cache.namespace.enterBy(raw)
+  })
+  const heartbeat = async (): Promise<void> => {
+    // A process that does not collect, or is at rest, has no other reading of this clock.
+    const now = await watch.recent(database)
+    await sameCache.compare()
+    if (record.grid) return record.renewUse(database, now)
+    // SQL has removed the row of the grid, because it was unused for so long.
+    database.prepareAgain()
+    await database.migrate()
+  }
   const parts = {
     connections,
     settings,
@@ -142,7 +153,7 @@ export function engineParts<Row>(
     entered,
     decision,
     sameCache,
-    compare,
+    heartbeat,
     joining,
     published: new PublishedWatermark({ ...settings, cache, clock: watch.clock }),
     ledger: new Ledger<Row>({ ...settings, measures: all, database, record, watch, clock }),

@@ -28,7 +28,7 @@ async function bench() {
     clock,
     watch: { recent: () => world.answered.then(() => clock.now()) } as never,
     database,
-    compare: async () => void world.compares++,
+    sameCache: { compare: async () => void world.compares++ },
     owner: Buffer.alloc(16, 7),
     heldMs: () => world.heldMs,
     isBrought: () => world.isBrought,

@@ -25,7 +25,7 @@ export interface JoiningParts {
   readonly watch: ClockWatch
   readonly database: Database
   /** Compares the cache with that of the collectors. */
-  readonly compare: () => Promise<void>
+  readonly sameCache: { compare(): Promise<void> }
   /** Id of this process. */
   readonly owner: Buffer
   /** Milliseconds since the oldest row that no collector is known to bring may have come. */
@@ -82,9 +82,10 @@ export class Joining {
 
   /** Never rejects. */
   async #look(): Promise<void> {
-    const { compare, isBrought, database, clock } = this.#parts
+    const { watch, sameCache, isBrought, database, clock } = this.#parts
     try {
-      await compare()
+      await watch.recent(database)
+      await sameCache.compare()
       if (this.#isOver) return
       if (isBrought() || clock.elapsed() >= this.#until!) {
         this.#isOver = true

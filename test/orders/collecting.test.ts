@@ -31,7 +31,7 @@ function collectingOf(parts: Parts, isReady = async (): Promise<unknown> => unde
       database: { ...parts.database, migrate: async () => void (await isReady()) },
       nameDrain,
       turns: new DrainTurns(parts.environment, nameDrain),
-      compare: () => parts.sameCache.compare(),
+      heartbeat: () => parts.sameCache.compare(),
     },
     '* * * * * *',
     1,

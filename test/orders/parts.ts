@@ -153,7 +153,7 @@ export function placerOf(parts: Parts): Placer {
   return new Placer({
     ...parts,
     database: NO_MIGRATION,
-    compare: async () => {
+    heartbeat: async () => {
       await record.refresh(database)
       await parts.cache.namespace.look()
     },
@@ -168,7 +168,7 @@ export function writerOf(parts: Parts): Writer<string> {
     ...parts,
     measure: 0,
     database: NO_MIGRATION,
-    compare: () => sameCache.compare(),
+    heartbeat: () => sameCache.compare(),
   })
 }
 

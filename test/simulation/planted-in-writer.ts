@@ -240,7 +240,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       prototype.quarantinedOf = async () => new Set()
     },
     told: /closes with .* where/,
-    seed: 122,
+    seed: 126,
   },
   {
     name: 'rows appended while all is being closed are not reported',

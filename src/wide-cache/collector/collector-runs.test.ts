@@ -75,7 +75,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
         estimate: undefined,
       } as never,
       published: {} as never,
-      compare: async () => void done.push('compares marks'),
+      heartbeat: async () => void done.push('compares marks'),
       nameDrain: { msToNextLayer: () => Infinity },
       turns: {
         async drain(options: DrainOptions) {

@@ -138,7 +138,7 @@ export class Collector {
   }
 
   async #run(): Promise<void> {
-    const { watch, database, environment, turns, compare, logger, settings } = this.#parts
+    const { watch, database, environment, turns, heartbeat, logger, settings } = this.#parts
     const lease = this.#lease
     const continues = lease.isOurs
     if (!(await lease.take())) {
@@ -147,7 +147,7 @@ export class Collector {
       if (lease.isOthers) {
         logger.recovered('collect', `wide-cache: another process collects "${settings.name}" now`)
       }
-      if (!lease.isKept) return compare()
+      if (!lease.isKept) return heartbeat()
       // From here on the processes look at different moments.
       const untilLook = lease.isOthers ? LOOK_MS : environment.random() * LOOK_MS
       this.#restUntil = this.#elapsed + untilLook

@@ -42,7 +42,7 @@ function bench() {
       watch: { recent: async () => clock.now() } as never,
       database: {} as never,
       published: { isKept: async () => world.isKept, withdraw: async () => undefined } as never,
-      compare: async () => undefined,
+      heartbeat: async () => undefined,
     },
     1,
   )

@@ -14,8 +14,9 @@ export const MAX_WAIT_MS = 3_000
  */
 const LOOKS_IN_SQL = 20
 
-/** `compare` also reads until when the lease is held. */
-export interface LeaseParts extends Pick<JoiningParts, 'clock' | 'database' | 'watch' | 'compare'> {
+export interface LeaseParts extends Pick<JoiningParts, 'clock' | 'database' | 'watch'> {
+  /** Also reads until when the lease is held. */
+  readonly heartbeat: () => Promise<void>
   readonly record: GridRecord
   readonly published: PublishedWatermark
 }
@@ -123,12 +124,12 @@ export class Lease {
 
   /** Tells whether it is worth asking for. */
   async #mayBeFree(): Promise<boolean> {
-    const { record, watch, published, compare } = this.#parts
+    const { record, watch, published, heartbeat } = this.#parts
     const look = this.#looks++
     if (look === 0) return true
     const { grid } = record
     if (grid && look % LOOKS_IN_SQL !== 0 && (await published.isKept(grid))) return false
-    await compare()
+    await heartbeat()
     return record.isFree(watch.estimate ?? 0)
   }
 }

@@ -39,7 +39,7 @@ function bench(options: {
     wanted: true,
     /** Milliseconds that the wall clock has gone on alone. */
     slept: 0,
-    compare: async (): Promise<void> => void calls.push('asks'),
+    heartbeat: async (): Promise<void> => void calls.push('asks'),
   }
   const answer = (operation: string, key: string): Promise<boolean> => {
     const column = Number(key.split(':').at(-1))
@@ -75,7 +75,7 @@ function bench(options: {
     },
     record: world,
     database: { migrate: () => entered },
-    compare: () => world.compare(),
+    heartbeat: () => world.heartbeat(),
     sameCache: world,
     environment: {
       ...systemEnvironment,
@@ -164,7 +164,7 @@ test('a frame whose layer was passed while it was on its way is placed again abo
 test('after a minute without frames SQL is asked first whether the grid has its id', async () => {
   const { place, calls, clock, world, grid } = bench({ answers: 'append' })
   const other = new Grid(Buffer.alloc(16, 2), grid)
-  world.compare = async () => {
+  world.heartbeat = async () => {
     calls.push('asks')
     world.grid = other
   }
@@ -192,7 +192,7 @@ const AWAY = [
 test('SQL that is away is waited for half a second', async () => {
   for (const compare of AWAY) {
     const { place, clock, world } = bench({ answers: 'append' })
-    world.compare = () => compare(clock)
+    world.heartbeat = () => compare(clock)
     await clock.advance(60_000)
     const state = place(70_000)
     await clock.advance(499)
@@ -205,7 +205,7 @@ test('SQL that is away is waited for half a second', async () => {
 test('a process that ends does not wait for SQL before a frame is placed', async () => {
   for (const compare of AWAY) {
     const { place, placer, clock, world } = bench({ answers: 'append' })
-    world.compare = () => compare(clock)
+    world.heartbeat = () => compare(clock)
     await clock.advance(60_000)
     const state = place(70_000)
     await flushPromises()

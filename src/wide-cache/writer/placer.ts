@@ -56,7 +56,7 @@ export interface PlacerParts {
   /** `differs`: whether the collectors use another cache, and never read what this one has. */
   readonly sameCache: { readonly differs: boolean }
   /** Asks SQL for the grid again, and looks at the marks; may reject. */
-  readonly compare: () => Promise<void>
+  readonly heartbeat: () => Promise<void>
   readonly published: Pick<PublishedWatermark, 'layerOf' | 'refresh' | 'hasPassed'>
 }
 
@@ -154,12 +154,12 @@ export class Placer {
 
   /** Looks at the marks, for half a second at most. Never rejects. */
   async #ask(): Promise<void> {
-    const { environment, compare } = this.#parts
+    const { environment, heartbeat } = this.#parts
     const { clock } = environment
     const until = clock.elapsed() + ASK_MS
     const told = async (): Promise<void> => {
       while (clock.elapsed() < until) {
-        const isTold = await compare().then(
+        const isTold = await heartbeat().then(
           () => true,
           () => false,
         )

@@ -33,7 +33,7 @@ function bench() {
   let looks = 0
   const upkeep = new Upkeep({
     ledger: { prefixOf: () => Promise.resolve(world.prefix) },
-    compare: async () => undefined,
+    heartbeat: async () => undefined,
     sameCache: { differs: false },
     environment: { ...systemEnvironment, clock },
     cache: {

@@ -103,11 +103,11 @@ export class Upkeep {
     if (outbox.size < held) this.#isBrought = true
   }
 
-  /** Also compares the cache. Never rejects. */
-  async #confirmAndCompare(): Promise<void> {
+  /** Also sends the heartbeat. Never rejects. */
+  async #confirmAndBeat(): Promise<void> {
     try {
       await this.confirm()
-      await this.#parts.compare()
+      await this.#parts.heartbeat()
     } catch {
       // No answer: the next question, or the direct commit, will do.
     }
@@ -160,7 +160,7 @@ export class Upkeep {
   async #confirmAndCommit(): Promise<void> {
     const { outbox, environment } = this.#parts
     const elapsed = environment.clock.elapsed()
-    if (outbox.size > 0 && elapsed >= this.#confirmAt) await this.#confirmAndCompare()
+    if (outbox.size > 0 && elapsed >= this.#confirmAt) await this.#confirmAndBeat()
     if (!this.#stopped) await this.#commitDue(elapsed)
   }
 
@@ -178,7 +178,7 @@ export class Upkeep {
       // The collectors may have brought them there meanwhile, or older ones: then the commit would
       // say that more is missing than is. And where all frames are committed directly, which
       // empties the outbox, nothing else tells of a new namespace.
-      await this.#confirmAndCompare()
+      await this.#confirmAndBeat()
       due = this.#due(elapsed)
     }
     if (due[0] && this.#missing.has(due[0])) {

@@ -115,7 +115,7 @@ function bench(
           world.entered++
         }),
     },
-    compare: () => sql(() => undefined),
+    heartbeat: () => sql(() => undefined),
     stamp: 0,
     environment: {
       ...systemEnvironment,
