@@ -6,7 +6,7 @@
  *     <!-- /options -->
  *
  * `npm run options` writes what is between them. It keeps the cells that no check can tell: the
- * meanings, some types, servers, and defaults such as "the environment".
+ * meanings, servers, and defaults such as "the environment".
  */
 import { activitySettings } from '../../src/activity/options.js'
 import { BUCKET_OPTIONS, queueSettings } from '../../src/buckets/options.js'
@@ -29,20 +29,31 @@ interface Table {
   check(options: Values): Values
 }
 
-const QUEUE_OPTIONS = BUCKET_OPTIONS.filter((name) => name !== 'buckets')
+/** Options of counters, sequences, maps and queues. */
+const SHARED = ['name', 'database', 'logger']
+const QUEUE_OPTIONS = BUCKET_OPTIONS.filter((name) => name !== 'buckets' && !SHARED.includes(name))
+/** Options of hits that are as those of the activity. */
+const AS_ACTIVITY = ['timeZone', 'privacySignals', 'publicPath']
 const work = (): Promise<void> => Promise.resolve()
 
 /** All tables, by the names that the page gives them. */
 export const TABLES: ReadonlyMap<string, Table> = new Map([
   ['createActivity', own(activityValues, {}, GRID_OPTIONS)],
-  ['createHits', own(hitsValues, { name: 'threads' }, GRID_OPTIONS)],
+  ['createHits', own(hitsValues, { name: 'threads' }, [...GRID_OPTIONS, ...AS_ACTIVITY])],
   ['WideCache', own(settingsOf<unknown, unknown>, { name: 'clicks', commit: work }, GRID_OPTIONS)],
   ['grid', { least: {}, names: GRID_OPTIONS, check: (options) => ({ ...gridSettings(options) }) }],
-  ['ShardedCounter', own(shardedCounterSettings, { name: 'downloads' })],
-  ['GlobalCounter', own(globalCounterSettings, { name: 'tickets' })],
-  ['Sequence', own(sequenceSettings, { name: 'orders' })],
-  ['CollisionFreeMap', own(mapValues, { name: 'stock', combine: work }, QUEUE_OPTIONS)],
-  ['ExportQueue', own(queueValues, { name: 'prices', exporter: work }, QUEUE_OPTIONS)],
+  ['shared', { least: { name: 'prices' }, names: SHARED, check: sharedValues }],
+  ['ShardedCounter', own(shardedCounterSettings, { name: 'downloads' }, SHARED)],
+  ['GlobalCounter', own(globalCounterSettings, { name: 'tickets' }, SHARED)],
+  ['Sequence', own(sequenceSettings, { name: 'orders' }, SHARED)],
+  [
+    'CollisionFreeMap',
+    own(mapValues, { name: 'stock', combine: work }, [...QUEUE_OPTIONS, ...SHARED]),
+  ],
+  [
+    'ExportQueue',
+    own(queueValues, { name: 'prices', exporter: work }, [...QUEUE_OPTIONS, ...SHARED]),
+  ],
   ['buckets', { least: { name: 'prices' }, names: QUEUE_OPTIONS, check: sharedValues }],
 ])
 
@@ -100,7 +111,7 @@ function refusal(check: () => unknown): string {
 /** Is of a type that no option has. */
 const WRONG = Symbol('wrong')
 
-type Cells = readonly [name: string, type: string, byDefault: string, range: string, text: string]
+type Cells = readonly [name: string, byDefault: string, allowed: string, text: string]
 
 /** The row of an option. `before`: its cells on the page. */
 function rowOf({ least, check }: Table, name: string, before: readonly string[]): Cells {
@@ -108,14 +119,12 @@ function rowOf({ least, check }: Table, name: string, before: readonly string[])
   const isRequired = name in least && refusal(() => check(others)).includes(`"${name}"`)
   const [, allowed] =
     /; allowed: (.*)$/.exec(refusal(() => check({ ...least, [name]: WRONG }))) ?? []
-  const [type, range] = allowed === undefined ? [] : typeAndRange(allowed)
-  const byDefault = isRequired ? 'required' : (shown(check(least)[name]) ?? before[2] ?? '')
+  const byDefault = isRequired ? 'required' : (shown(check(least)[name]) ?? before[1] ?? '')
   return [
     `\`${name}\``,
-    type || (before[1] ?? ''),
     byDefault,
-    range?.replace(/^\([^()]*\)/, '`$&`').replaceAll('|', '\\|') ?? before[3] ?? '',
-    before[4] ?? '',
+    allowed === undefined ? (before[2] ?? '') : allowedText(allowed),
+    before[3] ?? '',
   ]
 }
 
@@ -130,19 +139,20 @@ function grouped(value: number | string): string {
   return Number(value).toLocaleString('en-US', { maximumFractionDigits: 6 })
 }
 
-function typeAndRange(allowed: string): [type: string, range: string] {
-  const whole = /^a whole number from (\d+) to (\d+)(?: (\w+))?/.exec(allowed)
-  if (whole) return [whole[3] ?? 'number', `${grouped(whole[1]!)} to ${grouped(whole[2]!)}`]
-  const [, type, rest = ''] = /^an? (function|object)\b ?(.*)/.exec(allowed) ?? []
-  return [type ?? '', type === undefined ? allowed : rest]
+/** `3 to 3,600 seconds`; `function` and its arguments as code. */
+function allowedText(allowed: string): string {
+  const [, from, to, unit = ''] =
+    /^a whole number from (\d+) to (\d+)(?: (\w+))?/.exec(allowed) ?? []
+  if (to !== undefined) return `${grouped(from!)} to ${grouped(to)} ${unit}`.trim()
+  return allowed
+    .replace(/^an? (?=function|object|array)/, '')
+    .replace(/^(function|object) (\([^()]*\))/, '$1 `$2`')
+    .replaceAll('|', '\\|')
 }
 
 const BEGIN = /^<!-- options: (\w+) -->$/
 const END = '<!-- /options -->'
-const HEAD = [
-  '| option | type, unit | default | allowed | meaning |',
-  '| --- | --- | --- | --- | --- |',
-]
+const HEAD = ['| option | default | allowed | meaning |', '| --- | --- | --- | --- |']
 
 /** `text` with its tables as the code has them. @throws Error for a table that does not exist */
 export function render(text: string): string {
