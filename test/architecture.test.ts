@@ -72,6 +72,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
       'activity-history',
       'activity-top',
       'hour-recount',
+      'imported-days',
       'live',
       'notes',
       'options',

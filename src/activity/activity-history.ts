@@ -36,7 +36,8 @@ export async function readActivityHistory(
     const at = range.from + index
     const day = by === 'day' ? at : calendar.dayOfHour(at)
     const none = missing(ownName, day)
-    const views = none === null ? { start: period.start, pageViews: none, visitors: none } : period
+    const isKnown = none !== null || period.imported
+    const views = isKnown ? period : { start: period.start, pageViews: none, visitors: none }
     const otherViews = ofOther && { [other]: ofOther.get(at) ?? missing(otherName, day) }
     const bots = ofBots?.get(at) ?? none
     return { ...views, bots, ...otherViews, ...unseenOf(views.pageViews, otherViews ?? {}) }

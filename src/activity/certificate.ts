@@ -65,8 +65,10 @@ export interface ActivityCertificate {
    * recounted, or no rows are kept.
    */
   readonly hours: number | null
-  /** There are no findings. */
-  readonly balanced: boolean
+  /** The day was imported, so nobody can say whether its figures are right. */
+  readonly imported?: true
+  /** There are no findings. `null`: the day was imported. */
+  readonly balanced: boolean | null
   /** The differences found, one sentence each. */
   readonly findings: readonly string[]
 }
@@ -111,18 +113,13 @@ async function certificateOf(
   { day, calendar, row, values, keep }: ReadDay,
 ): Promise<ActivityCertificate> {
   const closed = isClosed(row, day)
+  const imported = typeof row['imported'] === 'string'
   const certified = !closed || row['closed_all_views'] !== null
   const balance = closed ? closedBalanceOf(row) : dayBalanceOf(row)
   const hours = await readHours(queryable, name, day, calendar)
   const recounted = hours.filter((hour) => hour['recounted'] !== null)
-  const findings = findingsOf({
-    day,
-    calendar,
-    row,
-    balance: certified ? balance : undefined,
-    hours,
-    values,
-  })
+  const compared = { day, calendar, row, balance: certified ? balance : undefined, hours, values }
+  const findings = imported ? [] : findingsOf(compared)
   return {
     day: dayText(day),
     firstDay: row['first_day'] === null ? null : dayText(Number(row['first_day'])),
@@ -135,7 +132,8 @@ async function certificateOf(
     keep,
     hours:
       recounted.length > 0 ? recounted.filter((hour) => hour['recounted'] === '').length : null,
-    balanced: findings.length === 0,
+    ...(imported && ({ imported } as const)),
+    balanced: imported ? null : findings.length === 0,
     findings,
   }
 }
@@ -157,6 +155,7 @@ async function readDay(
     ${raw([FIRST, ...ofLedger, ...closed].join(', '))},
     c.views AS kept_views, c.late AS kept_late, c.visitors AS kept_visitors,
     c.hours AS kept_hours, d.views AS day_views, d.late AS day_late, d.visitors AS day_visitors,
+    d.imported,
     ${joined(named, ', ')}, (SELECT COUNT(*) FROM activity_visitors AS v
     WHERE v.name = b.name AND v.day = ${day} AND v.day >= b.open_day) AS seen
     FROM (${ledgerSums(name, now)}) AS l LEFT JOIN activity_books AS b ON b.name = ${name}

@@ -21,7 +21,7 @@ export const DAY_VALUES = table(
 )
 
 /** Values of a dimension that a closed day lists one by one. */
-const VALUES_A_DAY = 1_000
+export const VALUES_A_DAY = 1_000
 
 /** Closings of one call: after a long absence the other days wait for the next ones. */
 const CLOSINGS_A_CALL = 50

@@ -3,7 +3,7 @@
  * beginning of that day. Nothing is known of one before.
  */
 import type { Queryable, SqlRow } from '../database/database.js'
-import { execute, raw } from '../database/sql.js'
+import { execute, numberOrNull, raw, selectOne } from '../database/sql.js'
 import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
 import { readCalendar } from './days.js'
@@ -19,10 +19,16 @@ export function firstDayIn(row: SqlRow, calendar: Calendar): number | null {
   return hour === null || hour === undefined ? null : calendar.dayOfHour(Number(hour))
 }
 
-/** Reads the first day of a name, such as `2026-11-01`; `null`: it has no page views. */
+/**
+ * Reads the first day of a name that has figures, counted or imported, such as `2026-11-01`;
+ * `null`: it has none.
+ */
 export async function readFirstDay(queryable: Queryable, name: string): Promise<string | null> {
   const first = (await readFirstDays(queryable, [name])).get(name)
-  return first === undefined ? null : dayText(first)
+  const columns = { day: [numberOrNull, 'MIN(day)'] } as const
+  const closed = await selectOne(queryable, columns)`FROM activity_days WHERE name = ${name}`
+  const day = Math.min(first ?? Infinity, closed?.day ?? Infinity)
+  return day === Infinity ? null : dayText(day)
 }
 
 /**

@@ -2,7 +2,15 @@
  * The reading of totals. Each is one statement, so that all figures of an answer are of one moment.
  */
 import type { Queryable } from '../database/database.js'
-import { execute, raw, select, type Selected, sql, type Sql } from '../database/sql.js'
+import {
+  execute,
+  numberOrNull,
+  raw,
+  select,
+  type Selected,
+  sql,
+  type Sql,
+} from '../database/sql.js'
 import type { Calendar, Period, PeriodRange } from '../support/calendar.js'
 import { openHour } from './books.js'
 import { readCalendar } from './days.js'
@@ -13,7 +21,7 @@ import { OTHER } from './sums.js'
 
 /** Numbers of visitors of each open day, by the hours in which they came. */
 function openVisitors(name: string, from: number, to: number): Sql {
-  return sql`SELECT 'visitors', day, 0, COUNT(*), hours FROM activity_visitors
+  return sql`SELECT 'visitors', day, 0, COUNT(*), hours, 0 FROM activity_visitors
     WHERE name = ${name} AND day >= ${from} AND day < ${to}
     AND day >= (SELECT open_day FROM activity_books WHERE name = ${name}) GROUP BY day, hours`
 }
@@ -27,13 +35,15 @@ export async function readHistory(
 ): Promise<MeasuredPeriod[]> {
   const read = by === 'hour' ? readHours : readDays
   const calendar = await readCalendar(queryable, name)
-  const { views, visitors } = await read(queryable, name, range, calendar)
+  const { views, visitors, imported } = await read(queryable, name, range, calendar)
   return Array.from({ length: range.to - range.from }, (_, index) => {
     const at = range.from + index
+    const isImported = imported?.has(at)
     return {
       start: calendar.textOf(calendar.startOf(by, at)),
       pageViews: views.get(at) ?? 0,
-      visitors: visitors.get(at) ?? 0,
+      visitors: visitors.get(at) ?? (isImported ? null : 0),
+      ...(isImported && ({ imported: true } as const)),
     }
   })
 }
@@ -52,7 +62,9 @@ export async function readHourlyViews(
 
 interface Figures {
   readonly views: Map<number, number>
-  readonly visitors: Map<number, number>
+  readonly visitors: Map<number, number | null>
+  /** Days that were imported. */
+  readonly imported?: ReadonlySet<number>
 }
 
 async function readHours(
@@ -86,7 +98,7 @@ async function readDays(
   const { from, to } = range
   const rows = await select(queryable, columnsOf('day'))`FROM activity_days
     WHERE name = ${name} AND day >= ${from} AND day < ${to}
-    UNION ALL SELECT 'hour', hour, views, 0, 0 FROM activity_hours WHERE name = ${name}
+    UNION ALL SELECT 'hour', hour, views, 0, 0, 0 FROM activity_hours WHERE name = ${name}
     AND hour >= ${calendar.firstHour(from)} AND hour < ${calendar.firstHour(to)}
     AND hour >= ${openHour(name)} UNION ALL ${openVisitors(name, from, to)}`
   const { day: days, hour: hours, groups } = sorted(rows)
@@ -102,7 +114,8 @@ async function readDays(
       ofDay.reduce((sum, [, n]) => sum + n, 0),
     )
   }
-  return { views, visitors }
+  const imported = new Set(days.filter((one) => one.imported === 1).map(({ at }) => at))
+  return { views, visitors, imported }
 }
 
 /** Columns of hours or days. `hours` is that of {@link openVisitors}. */
@@ -111,8 +124,9 @@ function columnsOf(unit: 'hour' | 'day') {
     unit: [String, `'${unit}'`],
     at: [Number, unit],
     views: Number,
-    visitors: Number,
+    visitors: numberOrNull,
     hours: [Number, '0'],
+    imported: [Number, unit === 'day' ? `CASE WHEN imported IS NULL THEN 0 ELSE 1 END` : '0'],
   } as const
 }
 
@@ -127,7 +141,7 @@ function sorted(rows: readonly Row[]): {
   const ofUnit = (of: string): Row[] => rows.filter(({ unit }) => unit === of)
   const groups = new Map<number, [hours: number, visitors: number][]>()
   for (const { at, visitors, hours } of ofUnit('visitors')) {
-    groups.set(at, [...(groups.get(at) ?? []), [hours, visitors]])
+    groups.set(at, [...(groups.get(at) ?? []), [hours, visitors ?? 0]])
   }
   return { hour: ofUnit('hour'), day: ofUnit('day'), groups }
 }

@@ -70,7 +70,7 @@ export async function readOverview(
     const [today, first] = [calendar.dayOf(now), firstDayIn(row, calendar) ?? Infinity]
     const days = Array.from({ length: LINE_DAYS }, (_, index) => {
       const day = today - LINE_DAYS + index
-      return day < first ? null : (views.get(day) ?? 0)
+      return views.get(day) ?? (day < first ? null : 0)
     })
     const week = sum(days.slice(-WEEK_DAYS))
     const before = sum(days.slice(-2 * WEEK_DAYS, -WEEK_DAYS))

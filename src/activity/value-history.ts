@@ -10,7 +10,7 @@ import { readCalendar } from './days.js'
 import { OTHER_VALUE } from './dimension-values.js'
 import { readMissing } from './first-day.js'
 import type { ValuePeriod } from '../dashboard/site-figures.js'
-import { storedValue } from './sums.js'
+import { PAGE, storedValue } from './sums.js'
 
 /** The views of the value in each period of `range`, without gaps. */
 export async function readValueHistory(
@@ -23,7 +23,7 @@ export async function readValueHistory(
   const read = by === 'hour' ? readHours : readDays
   const calendar = await readCalendar(queryable, name)
   const key = [dimension, Buffer.from(storedValue(value))] as const
-  const views = await read(queryable, name, range, key, calendar)
+  const { views, imported } = await read(queryable, name, range, key, calendar)
   // After the views, so that none of them is of a day before.
   const missing = await readMissing(queryable, [name])
   return Array.from({ length: range.to - range.from }, (_, index) => {
@@ -33,6 +33,7 @@ export async function readValueHistory(
     return {
       start: calendar.textOf(calendar.startOf(by, at)),
       pageViews: pageViews === undefined ? missing(name, day) : pageViews,
+      ...(imported?.has(at) && ({ imported: true } as const)),
     }
   })
 }
@@ -55,13 +56,25 @@ function selectOf(
     sql`(SELECT v.views FROM ${table}_values AS v WHERE v.name = t.name
       AND v.dimension = ${dimension} AND v.${raw(period)} = ${at} AND v.value = ${of})`
   return sql`SELECT '${raw(period)}' AS unit, ${at} AS at, ${views(value)} AS views,
-    ${views(OTHER_VALUE)} AS others FROM ${table}s AS t
+    ${views(OTHER_VALUE)} AS others,
+    ${raw(period === 'day' ? 't.imported' : 'NULL')} AS imported FROM ${table}s AS t
     WHERE t.name = ${name} AND ${at} >= ${from} AND ${at} < ${to}`
 }
 
-async function readHours(queryable: Queryable, name: string, { from, to }: PeriodRange, key: Key) {
+/** Views by the period, and the periods that were imported. */
+interface Found {
+  readonly views: ReadonlyMap<number, number | null>
+  readonly imported?: ReadonlySet<number>
+}
+
+async function readHours(
+  queryable: Queryable,
+  name: string,
+  { from, to }: PeriodRange,
+  key: Key,
+): Promise<Found> {
   const { rows } = await execute(queryable)`${selectOf('hour', key, name, from, to)}
-    UNION ALL SELECT 'kept', values_from, NULL, NULL FROM activity_books WHERE name = ${name}`
+    UNION ALL SELECT 'kept', values_from, NULL, NULL, NULL FROM activity_books WHERE name = ${name}`
   const kept = rows.find(({ unit }) => unit === 'kept')
   const keptFrom = Number(kept?.['at'] ?? 0)
   const views = new Map<number, number | null>()
@@ -69,7 +82,7 @@ async function readHours(queryable: Queryable, name: string, { from, to }: Perio
     if (unit === 'kept') continue
     views.set(Number(at), Number(at) < keptFrom ? null : viewsIn(listed, others))
   }
-  return views
+  return { views }
 }
 
 async function readDays(
@@ -78,18 +91,22 @@ async function readDays(
   { from, to }: PeriodRange,
   key: Key,
   calendar: Calendar,
-) {
+): Promise<Found> {
   const hours = [calendar.firstHour(from), calendar.firstHour(to)] as const
   const { rows } = await execute(queryable)`${selectOf('day', key, name, from, to)}
     UNION ALL ${selectOf('hour', key, name, ...hours)} AND t.hour >= ${openHour(name)}`
   const views = new Map<number, number | null>()
-  for (const { unit, at, views: listed, others } of rows) {
+  const imported = new Set<number>()
+  for (const { unit, at, views: listed, others, imported: id } of rows) {
     const day = unit === 'day' ? Number(at) : calendar.dayOfHour(Number(at))
     const before = views.get(day)
-    const found = viewsIn(listed, others)
+    const isImported = typeof id === 'string'
+    if (isImported) imported.add(day)
+    // Imported days have pages only.
+    const found = isImported && key[0] !== PAGE ? null : viewsIn(listed, others)
     views.set(day, before === null || found === null ? null : (before ?? 0) + found)
   }
-  return views
+  return { views, imported }
 }
 
 function viewsIn(listed: unknown, others: unknown): number | null {

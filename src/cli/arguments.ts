@@ -42,7 +42,13 @@ export const FLAGS = {
     top: 'text',
     n: 'number',
   },
-  import: { name: 'text', id: 'text', measure: 'text', 'skip-invalid': 'switch' },
+  import: {
+    name: 'text',
+    id: 'text',
+    measure: 'text',
+    'skip-invalid': 'switch',
+    remove: 'switch',
+  },
   reconcile: {
     name: 'text',
     from: 'text',
@@ -185,7 +191,7 @@ function noteOf([day, ...texts]: readonly string[]): { day: string; text: string
 /** @throws UsageError */
 function fileOf([file, ...more]: readonly string[]): string {
   if (file !== undefined && more.length === 0) return file
-  throw new UsageError('import wants one file, with the header item,hits')
+  throw new UsageError('import wants one file, or - for stdin; import --remove wants one id')
 }
 
 /** @throws UsageError */

@@ -11,7 +11,7 @@ import { activityNamed, withActivities } from './activities.js'
 import type { OptionsOf } from './arguments.js'
 
 /**
- * Resolves with whether the day balances.
+ * Resolves with whether the day balances, or was imported.
  *
  * @throws RangeError, UsageError for a day or flags that are wrong; what the database throws
  */
@@ -36,7 +36,7 @@ export async function printCertificate(
         ? `${JSON.stringify({ name, ...certificate })}\n`
         : asText(certificate, calendar),
     )
-    balanced = certificate.balanced
+    balanced = certificate.balanced ?? true
   })
   return balanced
 }
@@ -51,13 +51,17 @@ function asText(certificate: ActivityCertificate, calendar: Calendar): string {
     ['of all hours', allPageViews ?? 'not certified, since the day has no page views'],
     ...Object.entries(ledger ?? {}),
     ['recounts', recountsLine(certificate)],
-    ['balanced', certificate.balanced ? 'yes' : 'no'],
+    ['balanced', { true: 'yes', false: 'no', null: 'not certified' }[`${certificate.balanced}`]],
     ...certificate.findings.map((finding): [string, string] => ['finding', finding]),
   ]
   return lines.map(([label, value]) => `${label.padEnd(14)}${value}\n`).join('')
 }
 
-function dayLine({ day, firstDay, closed }: ActivityCertificate, { zone }: Calendar): string {
+function dayLine(
+  { day, firstDay, closed, imported }: ActivityCertificate,
+  { zone }: Calendar,
+): string {
+  if (imported) return `${day} (${zone}), imported: nothing was counted here`
   if (firstDay === null) {
     return `${day} (${zone}), nothing is known of it: there are no page views yet`
   }

@@ -5,13 +5,14 @@ import { isBotDimension } from '../activity/dimensions/bots.js'
 import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/activity-history.js'
 import { readCalendar } from '../activity/days.js'
+import { hasImported } from '../activity/imported-days.js'
 import { exportQuery, keptFrom, checkedTop, wholeDays } from '../activity/ranges.js'
 import { readActivityTop } from '../activity/activity-top.js'
 import type { ActivityPeriod, MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
 import type { Database, Queryable } from '../database/database.js'
 import { measureName, measureOf } from '../page-views/measures.js'
 import { type Calendar, type Period, type PeriodRange, UTC } from '../support/calendar.js'
-import { csvRow } from '../support/csv.js'
+import { type Cell, csvRow } from '../support/csv.js'
 import type { Logger } from '../support/logger.js'
 import { oneOf } from '../support/options.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
@@ -24,7 +25,7 @@ const PERIODS_A_READ = 1_000
 type ExportOptions = OptionsOf<'export'>
 
 /** A row to export, by the names of its columns. All have those of the first one. */
-type Row = Readonly<Record<string, string | number | null>>
+type Row = Readonly<Record<string, Cell>>
 type Rows = AsyncIterable<Row>
 
 /** @throws TypeError, RangeError, UsageError for flags that are wrong; what the database throws */
@@ -112,9 +113,13 @@ async function* history(
     measure === 'bots'
       ? readHistory(database, name, by, part)
       : readActivityHistory(database, { name: site, count: measure }, by, part)
+  // All rows have the columns of the first one.
+  const marks = by === 'day' && (await hasImported(database, name, { from, to }))
   for (let at = from; at < to; at += PERIODS_A_READ) {
     const part = { from: at, to: Math.min(at + PERIODS_A_READ, to) }
-    for (const period of await read(part)) yield { ...period }
+    for (const { imported, ...period } of await read(part)) {
+      yield { ...period, ...(marks && { imported: imported ?? null }) }
+    }
   }
 }
 

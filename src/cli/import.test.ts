@@ -10,7 +10,7 @@ import { createHits } from '../hits/item-hits.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
-import { importHits } from './import.js'
+import { importFile } from './import.js'
 
 const folder = temporaryFolder('import')
 after(() => removeFolder(folder))
@@ -54,10 +54,13 @@ function each(name: string, body: (world: World) => Promise<void>): void {
           async run(path, { id = 'old-forum', skipInvalid = false, ...flags } = {}) {
             const { lines, ...log } = keptLog()
             const options = { database: url, name: 'threads', measure: undefined, ...flags }
-            const status = await importHits({ ...options, file: path, id, skipInvalid }, {
-              lines,
-              ...log,
-            } as never)
+            const status = await importFile(
+              { ...options, file: path, id, skipInvalid, remove: false },
+              {
+                lines,
+                ...log,
+              } as never,
+            )
             return { status, lines }
           },
         })
@@ -195,8 +198,11 @@ each('an id stands for one file, and each measure is imported by itself', async 
 })
 
 each('what cannot be read is refused, and nothing is changed', async ({ database, run }) => {
-  await assert.rejects(run(file('thread,views\na,1')), /line 1: the header is not item,hits$/)
-  await assert.rejects(run(file('')), /line 1: the header is not item,hits$/)
+  await assert.rejects(
+    run(file('thread,views\na,1')),
+    /line 1: the header is not item,hits or day,/,
+  )
+  await assert.rejects(run(file('')), /line 1: the header is not item,hits or day,/)
   await assert.rejects(
     run(file(`item,hits\na,1\n"b,2\n${'c,3\n'.repeat(2_000)}`), { skipInvalid: true }),
     /line 3: a quote is not closed/,

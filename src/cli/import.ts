@@ -1,4 +1,4 @@
-/** `wide-cache import`: adds to hits what was counted before, from a file. */
+/** `wide-cache import`: what was counted before, of hits from a file, and of days. */
 import { createHash } from 'node:crypto'
 import { createReadStream } from 'node:fs'
 import { isItem, MAX_ITEM_BYTES } from '../hits/hit.js'
@@ -7,13 +7,14 @@ import { GRID_NAME_START, hitsName } from '../hits/options.js'
 import { unlocked } from '../connections/unlocked.js'
 import type { Database } from '../database/database.js'
 import { measureName } from '../page-views/measures.js'
-import { csvRecords } from '../support/csv-records.js'
+import { type CsvRecord, csvRecords } from '../support/csv-records.js'
 import { systemEnvironment } from '../support/environment.js'
 import { identifier, oneOf } from '../support/options.js'
 import { counted } from '../support/printable.js'
 import { recordedAmong } from '../wide-cache/ledger/name-settings.js'
 import { type OptionsOf, UsageError } from './arguments.js'
 import { withTables } from './existing.js'
+import { DAY_HEADERS, importDays, removeDays } from './import-days.js'
 import type { CommandLog } from './log.js'
 
 const HEADER = 'item,hits'
@@ -28,14 +29,40 @@ const MAX_TOLD = 20
 type Read = ImportedHits | { readonly line: number; readonly problem: string }
 
 /** Returns the exit status. @throws Error, UsageError, DatabaseError */
-export async function importHits(options: OptionsOf<'import'>, log: CommandLog): Promise<number> {
-  const { file, skipInvalid } = options
-  if (options.name === undefined) throw new UsageError('--name is missing: that of the hits')
-  if (options.id === undefined) throw new UsageError('--id is missing: a name for this import')
+export async function importFile(options: OptionsOf<'import'>, log: CommandLog): Promise<number> {
+  const { file, remove, skipInvalid } = options
+  if (options.name === undefined) throw new UsageError('--name is missing: of hits, or an activity')
+  if (!remove && options.id === undefined) {
+    throw new UsageError('--id is missing: a name for this import')
+  }
+  if (remove && (options.id ?? skipInvalid)) throw new UsageError('import wants --remove <id>')
+  const id = identifier('id', remove ? file : options.id)
   const measure = oneOf('measure', options.measure ?? 'served', ['served', 'seen'])
-  const own = hitsName(options.name)
+  const days = { database: options.database, name: options.name, measure, id }
+  if (remove) return removeDays(days, log)
+  const records = csvRecords(file === '-' ? process.stdin : chunksOf(file))
+  const header = headerIn((await records.next()).value)
+  if (DAY_HEADERS.includes(header)) {
+    if (skipInvalid) throw new UsageError('--skip-invalid does not go with days')
+    return importDays(days, header, records, log)
+  }
+  await records.return(undefined)
+  if (file === '-') {
+    throw new Error(`line 1: the header of stdin is not ${DAY_HEADERS.join(' or ')}`)
+  }
+  return importHits(options, options.name, id, log)
+}
+
+async function importHits(
+  options: OptionsOf<'import'>,
+  given: string,
+  id: string,
+  log: CommandLog,
+): Promise<number> {
+  const { file, skipInvalid } = options
+  const measure = oneOf('measure', options.measure ?? 'served', ['served', 'seen'])
+  const own = hitsName(given)
   const name = measureName(own, measure)
-  const id = identifier('id', options.id)
   // All of the file, before anything is changed.
   const { digest, records, wrong } = await checked(file, log)
   if (wrong > 0 && !skipInvalid) {
@@ -118,12 +145,18 @@ async function* recordsOf(file: string, onBytes?: (bytes: Buffer) => void): Asyn
   let header: string | undefined
   for await (const { line, content } of csvRecords(chunksOf(file, onBytes))) {
     if (header === undefined) {
-      header = typeof content === 'string' ? '' : content.join(',').replace(/^\uFEFF/, '')
+      header = headerIn({ content })
       if (header !== HEADER) break
     } else if (typeof content === 'string') yield { line, problem: content }
     else yield readOf(content) ?? { line, problem: problemOf(content) }
   }
-  if (header !== HEADER) throw new Error(`line 1: the header is not ${HEADER}`)
+  if (header !== HEADER) {
+    throw new Error(`line 1: the header is not ${[HEADER, ...DAY_HEADERS].join(' or ')}`)
+  }
+}
+
+function headerIn(first: Pick<CsvRecord, 'content'> | undefined): string {
+  return Array.isArray(first?.content) ? first.content.join(',').replace(/^\uFEFF/, '') : ''
 }
 
 async function* chunksOf(file: string, onBytes?: (bytes: Buffer) => void): AsyncGenerator<Buffer> {

@@ -11,7 +11,7 @@ import { collect } from './collect.js'
 import { collectModule } from './collect-module.js'
 import { doctor } from './doctor/doctor.js'
 import { exportSums } from './export.js'
-import { importHits } from './import.js'
+import { importFile } from './import.js'
 import { type CommandLog, commandLog } from './log.js'
 import { note } from './note.js'
 import { parked } from './parked.js'
@@ -92,7 +92,7 @@ async function run(asked: Command, log: CommandLog): Promise<number> {
       await exportSums(asked.options, log, process.stdout)
       return 0
     case 'import':
-      return importHits(asked.options, log)
+      return importFile(asked.options, log)
     case 'note':
       await note(asked.options, log)
       return 0

@@ -13,7 +13,8 @@ Commands:
             has them tried again, or gives them up
   certificate  prints the figures of a day with those of the ledger, and whether they agree
   export    prints the history of an activity, or the values of a dimension with the most views
-  import <file>  adds to hits what was counted before, from lines "item,hits"; once for each --id
+  import <file>  adds to hits what was counted before, from lines "item,hits", or days to an
+            activity, from "day,pageViews,visitors" or "day,page,pageViews"; once for each --id
   reconcile <files…>  compares access logs of nginx, Apache or Caddy with what was counted; - reads
             stdin; reconcile --format <server> prints a log format for it
   note <day> <text>  notes what happened on a day; note <day> --remove removes it
@@ -79,10 +80,11 @@ Flags of export:
   --n <values>                of --top, 1 to 1000 (default: 10)
 
 Flags of import. The same command again goes on where it ended, or says that it is done:
-  --name <name>               of the hits, as in createHits()
+  --name <name>               of the hits, as in createHits(), or of the activity
   --id <id>                   a name for this import, 1 to 32 letters, digits, _ . -
   --measure <served|seen>     (default: served)
-  --skip-invalid              leaves out lines that cannot be imported
+  --skip-invalid              of hits, leaves out lines that cannot be imported
+  --remove                    import --remove <id> removes the days of an import
 
 Flags of reconcile. It exits with 1 above --allow, or where over 1 % of the lines cannot be read:
   --from <moment>, --to <moment>  as 2026-05-17 or 2026-05-17T12:00Z; whole closed days are compared

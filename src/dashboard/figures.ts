@@ -15,6 +15,8 @@ export interface SpanFigures {
   readonly before: readonly (number | null)[] | null
   /** What the page shows beside them, of the same periods. */
   readonly earlier: Earlier | null
+  /** A day of the period before was imported. */
+  readonly importedBefore?: true
   /** The first day with figures. */
   readonly firstDay: string | null
   /** By day, where `sums` are by hour: visitors of hours cannot be added up. */
@@ -62,7 +64,12 @@ export function totalsOf(source: DashboardSource): Totals {
       const { figures, ...dated } = await source.history(range)
       return {
         ...dated,
-        figures: figures.map(({ start, pageViews, visitors }) => ({ start, pageViews, visitors })),
+        figures: figures.map(({ start, pageViews, visitors, imported }) => ({
+          start,
+          pageViews,
+          visitors,
+          ...(imported && { imported }),
+        })),
       }
     },
   }
@@ -92,6 +99,7 @@ export async function spanFigures(
     sums: sums && upTo(to, sums),
     before: then && known(then.figures, since),
     earlier: then && earlierOf(then.figures, since),
+    ...(then?.figures.some(({ imported }) => imported) && ({ importedBefore: true } as const)),
     firstDay: since.firstDay,
     days: days && days.figures,
     notes: notesIn(sums?.figures ?? [], notes ?? []),

@@ -581,6 +581,31 @@ test('a spike is labelled, and cut only where somebody asks; notes are pinned to
     assert.deepEqual(texts.slice(-2), ['1', '2'], 'where they would overlap they are numbers')
   }))
 
+test('imported days are hatched, which is said once, and so is what is compared with them', () =>
+  onStage({}, async ({ page, source }) => {
+    assert.equal(await page.locator('pattern').count(), 0)
+    const history = source.history.bind(source)
+    source.history = async (asked) => {
+      const { figures, ...dated } = await history(asked)
+      const mark = (start: string) => start < '2026-05-13' && { imported: true as const }
+      return { ...dated, figures: figures.map((one) => ({ ...one, ...mark(one.start) })) }
+    }
+    await page.reload()
+    await filled(page)
+    assert.equal(await page.locator('path[fill="url(#imported)"]').count(), 2)
+    const drawn = await page.screenshot({ clip: (await page.locator('.plot').boundingBox())! })
+    await shows(page.locator('#beside'), /^Hatched: imported, not counted here\. [\d,]+ more pages/)
+    const tip = await page.locator('#tile-views').getAttribute('data-tip')
+    assert.match(tip!, /\nPartly imported, not counted here/)
+    await page.locator('.plot').press('Home')
+    const text = await page.locator('.plot').getAttribute('aria-valuetext')
+    assert.match(text!, /Imported, not counted here/)
+    // Without the pattern the bars would have no colour.
+    await page.evaluate("document.querySelector('pattern').remove()")
+    const plain = await page.screenshot({ clip: (await page.locator('.plot').boundingBox())! })
+    assert(!drawn.equals(plain), 'the pattern is drawn')
+  }))
+
 test('a link to the page of a value never leaves the site', () =>
   onStage({}, async ({ page, source, complaints }) => {
     // Values of pages are what strangers ask for, or what an address of the dashboard says.

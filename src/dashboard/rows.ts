@@ -5,7 +5,7 @@
  */
 import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
-import { csvRow } from '../support/csv.js'
+import { type Cell, csvRow } from '../support/csv.js'
 import { type Asked, list, notesIn, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
 import { askedOf, isOfBots } from './lists.js'
@@ -20,8 +20,6 @@ import {
 import type { DashboardHits, DashboardSource, Dated, Range, Read, Totals } from './source.js'
 import { type FirstDay, type Span, spanQuery } from './span.js'
 import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
-
-type Cell = string | number | null
 
 export interface Table {
   readonly range: Range
@@ -44,9 +42,19 @@ export interface Tables {
   readonly calendar: Calendar
 }
 
-const HISTORY = ['start', 'pageViews', 'visitors', 'bots', 'seen', 'served', 'unseen', 'note']
+const HISTORY = [
+  'start',
+  'pageViews',
+  'visitors',
+  'bots',
+  'seen',
+  'served',
+  'unseen',
+  'imported',
+  'note',
+]
 /** Columns that are left out where no row has them. */
-const BESIDE = ['bots', 'seen', 'served', 'unseen', 'note']
+const BESIDE = ['bots', 'seen', 'served', 'unseen', 'imported', 'note']
 const OF_VALUE = ['start', 'pageViews']
 /** Text for visits without a value. A value that is equal to it gets an apostrophe. */
 const NO_VALUE = '(none)'

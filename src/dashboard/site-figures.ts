@@ -8,7 +8,9 @@ export interface MeasuredPeriod {
   /** Page views of the period. */
   readonly pageViews: number
   /** Different visitors of the period. A visitor of two days is two visitors. */
-  readonly visitors: number
+  readonly visitors: number | null
+  /** The day was imported: nobody counted it here. */
+  readonly imported?: true
 }
 
 /** The views of one value of a dimension, of one measure. */
@@ -38,6 +40,8 @@ export interface ActivityPeriod {
   readonly pageViews: number | null
   /** Different visitors of the period. A visitor of two days is two visitors. */
   readonly visitors: number | null
+  /** The day, or one of the days, was imported. Visitors may be `null` then. */
+  readonly imported?: true
   /** Pages that were sent to bots. They are in no other figure. */
   readonly bots: number | null
   /**
@@ -65,6 +69,8 @@ export interface ValuePeriod {
    * hour is older than `historyDays`, or the day is before the first one.
    */
   readonly pageViews: number | null
+  /** The day, or one of the days, was imported. */
+  readonly imported?: true
 }
 
 /**

@@ -88,7 +88,8 @@ export interface Certificate {
   readonly firstDay: string | null
   readonly closed: boolean
   readonly pageViews: number
-  readonly balanced: boolean
+  /** `null`: the day was imported. */
+  readonly balanced: boolean | null
   /** The differences, a sentence each. */
   readonly findings: readonly string[]
 }

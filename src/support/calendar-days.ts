@@ -51,7 +51,8 @@ export function wholePeriods(
 
 /**
  * Weeks or months of the figures of days, which begin with a whole one. A count is the sum of its
- * known days, `null` if there is none; the visitors are those of the day with the most.
+ * known days, `null` if there is none; the visitors are those of the day with the most. `imported`
+ * is true where it is of a day.
  */
 export function summedBy<One extends { readonly start: string }>(
   days: readonly One[],
@@ -71,12 +72,13 @@ export function summedBy<One extends { readonly start: string }>(
 function together<One extends { readonly start: string }>(days: One[]): One {
   const [first] = days as [One]
   const counts = Object.keys(first)
-    .filter((field) => field !== 'start')
+    .filter((field) => field !== 'start' && field !== 'imported')
     .map((field) => {
       const known = days.flatMap((day) => (day as Record<string, unknown>)[field] ?? []) as number[]
       const count =
         field === 'visitors' ? Math.max(...known) : known.reduce((sum, one) => sum + one, 0)
       return [field, known.length > 0 ? count : null]
     })
-  return { ...first, ...Object.fromEntries(counts) }
+  const imported = days.some((day) => 'imported' in day) && { imported: true }
+  return { ...first, ...Object.fromEntries(counts), ...imported }
 }

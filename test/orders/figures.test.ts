@@ -29,7 +29,8 @@ const FIGURES: Readonly<Record<string, (ports: Ports) => Promise<string>>> = {
         const range =
           by === 'day' ? { from: DAY, to: DAY + 1 } : { from: DAY * 24, to: DAY * 24 + 24 }
         const periods = await readHistory(database, NAME, by, range)
-        const sum = (of: 'pageViews' | 'visitors') => periods.reduce((n, one) => n + one[of], 0)
+        const sum = (of: 'pageViews' | 'visitors') =>
+          periods.reduce((n, one) => n + (one[of] ?? 0), 0)
         return `${sum('pageViews')},${sum('visitors')}`
       },
     ]),

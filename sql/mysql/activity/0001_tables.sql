@@ -74,12 +74,14 @@ CREATE TABLE IF NOT EXISTS activity_hours (
   PRIMARY KEY (name, hour)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 
+-- imported: the id of the import that the day came with; visitors are NULL then if it had none.
 CREATE TABLE IF NOT EXISTS activity_days (
   name VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
   day BIGINT NOT NULL,
   views BIGINT NOT NULL,
   late BIGINT NOT NULL,
-  visitors BIGINT NOT NULL,
+  visitors BIGINT NULL,
+  imported VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NULL,
   PRIMARY KEY (name, day)
 ) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;
 

@@ -61,7 +61,8 @@ CREATE TABLE IF NOT EXISTS activity_days (
   day BIGINT NOT NULL,
   views BIGINT NOT NULL,
   late BIGINT NOT NULL,
-  visitors BIGINT NOT NULL,
+  visitors BIGINT NULL,
+  imported VARCHAR(32) COLLATE "C" NULL,
   PRIMARY KEY (name, day)
 );
 

@@ -74,12 +74,14 @@ CREATE TABLE IF NOT EXISTS activity_hours (
   PRIMARY KEY (name, hour)
 ) WITHOUT ROWID;
 
+-- imported: the id of the import that the day came with; visitors are NULL then if it had none.
 CREATE TABLE IF NOT EXISTS activity_days (
   name TEXT NOT NULL,
   day INTEGER NOT NULL,
   views INTEGER NOT NULL,
   late INTEGER NOT NULL,
-  visitors INTEGER NOT NULL,
+  visitors INTEGER NULL,
+  imported TEXT NULL,
   PRIMARY KEY (name, day)
 ) WITHOUT ROWID;
 

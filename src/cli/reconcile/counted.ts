@@ -52,7 +52,7 @@ export async function readCounted(
     numbers.map((day) => [day, { views: 0, bots: 0, late: 0, pages: new Map(), hours: 0 }]),
   )
   const closed = await execute(database)`SELECT day, views, late FROM activity_days
-    WHERE name = ${name} AND day >= ${from} AND day < ${to}`
+    WHERE name = ${name} AND day >= ${from} AND day < ${to} AND imported IS NULL`
   for (const { day, views, late } of closed.rows) {
     Object.assign(days.get(Number(day))!, { views: Number(views), late: Number(late) })
   }

@@ -15,6 +15,7 @@ import { hideTip, showTip } from './tips.js'
  * @property {string} [beforeTitle] names that
  * @property {number | null | undefined} [unseen] views that no browser reported, beside a share
  * @property {boolean} [open] whether its value can still grow
+ * @property {boolean} [imported] whether it was imported, at least in part
  * @property {string} [note] what happened there
  * @property {() => void} [show] opens it
  */
@@ -231,12 +232,16 @@ export function chart() {
       const of = shortNumber(mostBefore * part)
       root.append(text(across(width - end + 8), y + 4, of, turned ? 'end' : 'start'))
     }
-    bars.forEach(({ value, open }, at) => {
+    if (bars.some(({ imported }) => imported)) root.append(hatching())
+    bars.forEach(({ value, open, imported }, at) => {
       if (!value) return
       const left = across(middle(at)) - wide / 2
       const y = Math.min(up(value), bottom - 1)
       root.append(
-        svg('path', { class: open ? 'bar part' : 'bar', d: shape(left, y, wide, bottom) }),
+        svg('path', {
+          ...(imported ? { fill: 'url(#imported)' } : { class: open ? 'bar part' : 'bar' }),
+          d: shape(left, y, wide, bottom),
+        }),
       )
       if (spikes === undefined || value <= spikes.above) return
       if (value > most) root.append(svg('path', { class: 'cut', d: zigzag(left, y + 22, wide) }))
@@ -315,7 +320,7 @@ export function chart() {
 }
 
 /** @param {Bar} bar @param {Data} data */
-function linesOf({ value, before, beforeTitle, unseen, open, note }, data) {
+function linesOf({ value, before, beforeTitle, unseen, open, imported, note }, data) {
   /** @type {(string | readonly [string, string])[]} */
   const lines = []
   if (value === null) lines.push(`${data.name}: not known`)
@@ -326,6 +331,7 @@ function linesOf({ value, before, beforeTitle, unseen, open, note }, data) {
   const isCompared = before && value && !open && !data.isWhole && !data.isShare
   if (isCompared) lines.push(['Change', signed(value / before - 1)])
   if (open) lines.push(`So far, until ${data.until}`)
+  if (imported) lines.push('Imported, not counted here')
   if (note) lines.push(`Note: ${note}`)
   return lines
 }
@@ -333,6 +339,14 @@ function linesOf({ value, before, beforeTitle, unseen, open, note }, data) {
 /** @param {number} x @param {number} y @param {string} content @param {string} [anchor] */
 function text(x, y, content, anchor = 'middle') {
   return svg('text', { x, y, 'text-anchor': anchor, direction: 'ltr' }, content)
+}
+
+/** The filling of what was imported. A style cannot name it: its address is another one. */
+function hatching() {
+  const size = { width: 5, height: 5, patternUnits: 'userSpaceOnUse' }
+  const pattern = svg('pattern', { id: 'imported', ...size, patternTransform: 'rotate(45)' })
+  pattern.append(svg('path', { class: 'bar', d: 'M0 0h2.5v5h-2.5z' }))
+  return pattern
 }
 
 /** @param {string} note */

@@ -52,6 +52,7 @@ import { changeText, tiles } from './tiles.js'
  */
 
 const NEWEST = 6
+const IMPORTED = 'Hatched: imported, not counted here.'
 const ONCE_A_DAY = 'A visitor is counted once a day, so days are not added up.'
 const WHY_UNSEEN =
   'not reported by a browser: blocked scripts, privacy tools, people who left before it loaded, ' +
@@ -186,7 +187,7 @@ export function figuresView() {
     const both = bothOf(of, sums)
     if (of === answer) tabs.update(siteTiles(answer, both), true)
     else if (itemParts) {
-      const compared = comparedTo(both, of.span)
+      const compared = comparedTo(both, of)
       tabs.update(itemParts.itemTiles(answer, both, compared, listed.find(item())), false)
     }
     const shown = isNow ? ofToday : of
@@ -225,6 +226,7 @@ export function figuresView() {
         ...(isShare && { unseen: one.unseen }),
         beforeTitle: isWhole ? wholeName : thenTitle(one, span.by),
         open: one.isOpen,
+        ...(one.imported && { imported: true }),
         ...(notes[at] && { note: notes[at] }),
         ...(to && { show: () => goRange(to) }),
       }
@@ -265,6 +267,12 @@ export function figuresView() {
 
   /** @param {readonly Both[]} both @param {boolean} isSite */
   function footOf(both, isSite) {
+    const hatched = both.some(({ imported }) => imported) ? IMPORTED : ''
+    return [hatched, plainFootOf(both, isSite)].filter(Boolean).join(' ')
+  }
+
+  /** @param {readonly Both[]} both @param {boolean} isSite */
+  function plainFootOf(both, isSite) {
     if (metric() === 'now') return ''
     if (!isSite) return itemParts?.itemFoot(both) ?? ''
     if (metric() === 'visitors') return ONCE_A_DAY
@@ -291,7 +299,7 @@ export function figuresView() {
   }
 
   /** @param {Answer} of @param {readonly Both[]} both @returns {Tile[]} */
-  function siteTiles({ span, days }, both) {
+  function siteTiles({ span, days, importedBefore }, both) {
     const views = total(both)
     const isDay = days?.length === 1
     const most = (days ?? both).toSorted((a, b) => (b.visitors ?? 0) - (a.visitors ?? 0))[0]
@@ -302,7 +310,7 @@ export function figuresView() {
     const ofShares = pointsOf(share)
     const beforeText = span.before ? shortTitle(span.before, span.by) : ''
     const isPartOfDay = span.by === 'hour'
-    const compared = comparedTo(both, span)
+    const compared = comparedTo(both, { span, importedBefore })
     return [
       nowTile(),
       {
@@ -341,16 +349,18 @@ export function figuresView() {
     ]
   }
 
-  /** @param {readonly Both[]} both @param {Figures['span']} span */
-  function comparedTo(both, { by, before }) {
+  /** @param {readonly Both[]} both @param {Pick<Figures, 'span' | 'importedBefore'>} of */
+  function comparedTo(both, { span: { by, before }, importedBefore }) {
     const { now, then } = complete(both)
     const [views, earlier] = [total(now), total(then)]
+    const isImported = importedBefore || now.some(({ imported }) => imported)
     if (!before || earlier === 0) return { tip: 'Page views\nNot compared' }
     return {
       ...changeText(views / earlier - 1),
       tip:
         `Page views\n${number(views)} in the complete ${by}s\n` +
-        `${number(earlier)} in the same ${by}s of ${shortTitle(before, by)}`,
+        `${number(earlier)} in the same ${by}s of ${shortTitle(before, by)}` +
+        (isImported ? '\nPartly imported, not counted here' : ''),
     }
   }
 

@@ -12,7 +12,7 @@ import { json } from './poll.js'
  * @property {string | null} firstDay
  * @property {boolean} closed
  * @property {number} pageViews
- * @property {boolean} balanced
+ * @property {boolean | null} balanced
  * @property {readonly string[]} findings
  */
 /**

@@ -15,6 +15,7 @@ import { at, between, yearOf } from './format.js'
  * @property {number | null} [bots]
  * @property {number | null} [seen]
  * @property {number | null} [served]
+ * @property {boolean} [imported]
  * @property {number | null} [unseen]
  */
 /** @typedef {{ asOf: string, stale: boolean, figures: readonly Period[] }} Dated */
@@ -25,6 +26,7 @@ import { at, between, yearOf } from './format.js'
  * @property {Dated | null} sums
  * @property {Counts | null} before
  * @property {{ visitors?: Counts, seen?: Counts, served?: Counts } | null} [earlier]
+ * @property {boolean | undefined} [importedBefore] whether a day of the period before was imported
  * @property {string | null} firstDay
  * @property {readonly Period[] | null} [days]
  */
