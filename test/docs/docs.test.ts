@@ -12,8 +12,9 @@ import { startBrowser } from '../servers/browser.js'
 import { sharedMemcached, sharedMysqlUrl } from '../servers/shared.js'
 import { type Block, blocksIn, chainOf, textOf } from './blocks.js'
 import { checksOf } from './checks.js'
-import { pages } from './markdown.js'
+import { API_REFERENCE, pages } from './markdown.js'
 import { run } from './program.js'
+import { compile } from './types.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const BLOCKS_AT_ONCE = 4
@@ -84,6 +85,18 @@ describe('blocks', { concurrency: BLOCKS_AT_ONCE }, () => {
   }
 })
 
+test('all blocks of JavaScript compile under strict', () =>
+  compile(
+    ...blocks.filter(({ file, language }) => language === 'js' && !file.startsWith(API_REFERENCE)),
+  ))
+
+test('a fault would be seen: JavaScript that TypeScript would refuse', async () => {
+  const viewer = 'createActivity({ visitor: (req) => req.ip })'
+  const text = `import { createActivity } from 'wide-cache'\n${viewer}`
+  const [block] = blocksIn('fault.md', `\`\`\`js\n${text}\n\`\`\``)
+  await assert.rejects(compile(block!), /fault\.md-2\.mjs\(3,[^]*undefined/)
+})
+
 /** Markdown whose last block is wrong, and what is said of it. */
 const FAULTS: [what: string, markdown: string, complaint: RegExp][] = [
   [
@@ -136,7 +149,7 @@ const FAULTS: [what: string, markdown: string, complaint: RegExp][] = [
   [
     'a type that does not fit',
     '```ts\nimport { createHits } from "wide-cache"\n\ncreateHits({ name: 7 })\n```',
-    /block\.mts\(4,/,
+    /fault\.md-2\.mts\(4,/,
   ],
   [
     'an implicit any',

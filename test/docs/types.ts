@@ -1,4 +1,4 @@
-/** Blocks of TypeScript, compiled under `strict` with the package's own declarations. */
+/** Blocks of TypeScript and JavaScript, compiled with the package's own declarations. */
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -10,12 +10,24 @@ import { newProject } from './project.js'
 
 const TSC = fileURLToPath(new URL('../../node_modules/typescript/bin/tsc', import.meta.url))
 
-/** @throws Error with what the compiler says, by the lines of the Markdown file */
-export async function compile(block: Block): Promise<void> {
+/**
+ * Compiles under `strict`. JavaScript has no types of parameters, but all else is checked: a reader
+ * may paste it into TypeScript.
+ *
+ * @throws Error with what the compiler says, by the lines of the Markdown file
+ */
+export async function compile(...blocks: readonly Block[]): Promise<void> {
   const folder = newProject()
   try {
-    // Without an export or import a file would be no module, and could not await.
-    writeFileSync(join(folder, 'block.mts'), `${sourceOf(chainOf(block))}\nexport {}\n`)
+    const files = blocks.map((block) => {
+      const { file, line, language } = block
+      const type = language === 'ts' ? 'mts' : 'mjs'
+      const chain = chainOf(block).filter((one) => one.language === language)
+      const name = `${file.replaceAll('/', '-')}-${line}.${type}`
+      // Without an export or import a file would be no module, and could not await.
+      writeFileSync(join(folder, name), `${sourceOf(chain)}\nexport {}\n`)
+      return name
+    })
     writeFileSync(
       join(folder, 'tsconfig.json'),
       JSON.stringify({
@@ -23,12 +35,15 @@ export async function compile(block: Block): Promise<void> {
           module: 'nodenext',
           target: 'es2023',
           strict: true,
+          noImplicitAny: blocks.every(({ language }) => language === 'ts'),
+          allowJs: true,
+          checkJs: true,
           exactOptionalPropertyTypes: true,
           skipLibCheck: true,
           noEmit: true,
           types: ['node'],
         },
-        files: ['block.mts'],
+        files,
       }),
     )
     await promisify(execFile)(process.execPath, [TSC, '-p', folder])

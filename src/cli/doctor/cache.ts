@@ -110,7 +110,7 @@ export function findingsIn(
     findings.push(
       warning(
         `memcached ${name} has evicted ${evictions} items since it started (${memory}); frames ` +
-          'that it evicts go to the database by their writers, unless those are killed',
+          'that it evicts go to the database by their processes, unless those are killed',
         'give it more memory (-m), or a server that nothing else fills',
       ),
     )

@@ -91,7 +91,7 @@ export function redisFindings(info: RedisInfo, name: string): Finding[] {
     findings.push(
       warning(
         `${server} evicts keys when it is full (maxmemory-policy ${policy})${so}; frames that it ` +
-          'evicts go to the database by their writers, unless those are killed',
+          'evicts go to the database by their processes, unless those are killed',
         'set maxmemory-policy noeviction, or give the frames a server of their own',
       ),
     )
@@ -101,7 +101,7 @@ export function redisFindings(info: RedisInfo, name: string): Finding[] {
     findings.push(
       warning(
         `a replica of ${server} is ${sizeText(lag)} behind; after a failover the cells lack that ` +
-          'much, and writers commit it directly, unless they are killed',
+          'much, and processes commit it directly, unless they are killed',
         'check the replica and the network to it',
       ),
     )

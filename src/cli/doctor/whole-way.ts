@@ -166,7 +166,7 @@ async function go(web: Side, collector: Side, way: Way, stop: AbortSignal): Prom
   return error(
     `a frame was in the cache, and no collector found it within ${PATIENCE_MS / 1000} s`,
     'compare the clocks, and give all processes the same list of cache servers; until then ' +
-      'frames come to the database by their writers, a minute later',
+      'frames come to the database by their processes, a minute later',
   )
 }
 

@@ -16,13 +16,17 @@ export const NAME_METRICS = {
   ),
   committed: counter('committed', '{row}', 'Rows that are in their tables.'),
   duplicate: counter('duplicate', '{row}', 'Rows that reached SQL again and were rejected.'),
-  dropped: counter('dropped', '{row}', 'Rows that their writers refused, as far as SQL has heard.'),
+  dropped: counter(
+    'dropped',
+    '{row}',
+    'Rows that their processes refused, as far as SQL has heard.',
+  ),
   lost: counter('lost', '{row}', 'Rows that never reached SQL and that no process or cell holds.'),
   outstanding: gauge('outstanding_rows', '{row}', 'Rows in flight to SQL.'),
   owed: gauge(
     'owed_rows',
     '{row}',
-    'Rows missing of writers that have vanished. They are lost, unless such a writer comes back.',
+    'Rows missing of vanished processes. They are lost, unless such a process comes back.',
   ),
   quarantined: gauge(
     'quarantined_rows',
@@ -35,7 +39,7 @@ export const NAME_METRICS = {
     '{piece}',
     'Pieces of bytes in wide_cache_quarantine that are no frame.',
   ),
-  writers: gauge('writers', '{writer}', 'Writers that have not vanished.'),
+  writers: gauge('writers', '{writer}', 'Processes that record this name and have not vanished.'),
   grids: gauge('grids', '{grid}', 'Grids that collectors with this cache drain.'),
   lag: gauge(
     'lag_seconds',
