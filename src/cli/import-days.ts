@@ -44,7 +44,9 @@ export async function importDays(
   const { id } = options
   const { days, wrong } = await daysIn(header, records, log)
   if (wrong > 0) {
-    log.warn(`wide-cache: nothing is imported, because ${counted(wrong, 'line')} cannot be`)
+    log.warn(
+      `wide-cache: nothing is imported, because ${counted(wrong, 'line')} of the file cannot be`,
+    )
     return 1
   }
   if (days.size === 0) throw new Error('the file has no day')

@@ -23,7 +23,7 @@ const LIMITS = {
   'seen.js, gzipped': 860,
   'the tarball': 790_000,
   'the tarball, unpacked': 2_400_000,
-  'files in the tarball': 690,
+  'files in the tarball': 705,
   'runtime dependencies': 9,
   'optional dependencies': 1,
   'packages that an install brings, without the optional ones': 20,
