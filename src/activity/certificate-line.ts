@@ -12,7 +12,7 @@ export function certificateLine(name: string, certificate: ActivityCertificate):
     : 'none'
   return (
     `wide-cache: ${day} of "${name}" is closed: ${counted(pageViews, 'page view')}, ` +
-    `${counted(visitors, 'visitor')}, ${late} late; ledger: ${rows}; ` +
+    `${counted(visitors ?? 0, 'visitor')}, ${late} late; ledger: ${rows}; ` +
     `${recountsLine(certificate)}; ` +
     (findings.length === 0 ? 'the books balance' : `it does not balance: ${findings.join('; ')}`)
   )

@@ -4,7 +4,7 @@
  * change, so that a commit that is under way is no finding.
  */
 import type { Queryable, SqlRow, Transaction } from '../database/database.js'
-import { execute, joined, raw, sql } from '../database/sql.js'
+import { execute, joined, numberOrNull, raw, sql } from '../database/sql.js'
 import { table } from '../database/table.js'
 import type { Calendar } from '../support/calendar.js'
 import { dayText } from '../support/calendar-days.js'
@@ -47,8 +47,8 @@ export interface ActivityCertificate {
   readonly closed: boolean
   /** Page views of the day. */
   readonly pageViews: number
-  /** Different visitors of the day. */
-  readonly visitors: number
+  /** Different visitors of the day. `null`: the day was imported without. */
+  readonly visitors: number | null
   /** Page views that came after their own day was closed, and count in this one. */
   readonly late: number
   /** Page views of all days there are, when the day was closed, or now. `null`: as for `ledger`. */
@@ -125,7 +125,9 @@ async function certificateOf(
     firstDay: row['first_day'] === null ? null : dayText(Number(row['first_day'])),
     closed,
     pageViews: Number(row[closed ? 'day_views' : 'hour_views'] ?? 0),
-    visitors: Number(row[closed ? 'day_visitors' : 'seen'] ?? 0),
+    visitors: imported
+      ? numberOrNull(row['day_visitors'])
+      : Number(row[closed ? 'day_visitors' : 'seen'] ?? 0),
     late: Number(row[closed ? 'day_late' : 'hour_late'] ?? 0),
     allPageViews: certified ? balance.allPageViews : null,
     ledger: certified ? ledgerOf(row, closed ? 'closed_' : '') : null,

@@ -43,12 +43,13 @@ export async function printCertificate(
 
 function asText(certificate: ActivityCertificate, calendar: Calendar): string {
   const { pageViews, visitors, late, allPageViews, ledger } = certificate
+  const why = certificate.imported ? 'was imported' : 'has no page views'
   const lines: [string, string | number][] = [
     ['day', dayLine(certificate, calendar)],
     ['page views', pageViews],
-    ['visitors', visitors],
+    ['visitors', visitors ?? 'not known'],
     ['late', late],
-    ['of all hours', allPageViews ?? 'not certified, since the day has no page views'],
+    ['of all hours', allPageViews ?? `not certified, since the day ${why}`],
     ...Object.entries(ledger ?? {}),
     ['recounts', recountsLine(certificate)],
     ['balanced', { true: 'yes', false: 'no', null: 'not certified' }[`${certificate.balanced}`]],

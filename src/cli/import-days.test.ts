@@ -294,6 +294,43 @@ each('wrong input names its line and what is allowed, and changes nothing', asyn
   assert.equal(dayIn(day), today() - 9)
 })
 
+each('days are in the zone that the site was given, also before its first view', async (world) => {
+  const { database, run } = world
+  const timeZone = 'America/Los_Angeles'
+  const site = { name: 'west', cache: 'memory:', database, collect: false, timeZone } as const
+  const activity = createActivity(site)
+  await activity.stats()
+  const there = new Date().toLocaleDateString('sv', { timeZone })
+  const refused = await run([DAYS, `${there},1,1`], { name: 'west' })
+  assert.match(refused.log, new RegExp(`${there} has not ended; allowed: days before ${there}`))
+  const before = dayText(dayIn(there)! - 1)
+  const imported = await run([DAYS, `${before},1,1`], { name: 'west' })
+  assert.equal(imported.status, 0, imported.log)
+  activity.record({ page: '/' })
+  await activity.flush()
+  await activity.drain({ all: true })
+  const days = await activity.history({ from: before, to: there, by: 'day' })
+  const ofToday = await activity.certificate(there)
+  await activity.close()
+  assert.deepEqual([days[0]?.pageViews, days[0]?.imported], [1, true])
+  assert.match(days[0]!.start, /T00:00:00-0[78]:00$/)
+  assert.deepEqual([ofToday.pageViews, ofToday.late, ofToday.balanced], [1, 0, true])
+})
+
+each('a measure of its own is imported, and closes with its books', async (world) => {
+  const { activity, database, run } = world
+  assert.equal((await run([DAYS, `${ago(2)},7,3`], { measure: 'seen' })).status, 0)
+  const days = await activity.history({ from: ago(2), to: ago(1), by: 'day' })
+  assert.deepEqual([days[0]?.pageViews, days[0]?.seen], [null, 7])
+  const { imported, pageViews } = await readCertificate(
+    database,
+    'activity.seen',
+    today() - 2,
+    Date.now(),
+  )
+  assert.deepEqual([imported, pageViews], [true, 7])
+})
+
 test('views of an imported day count at the start of the first open day', async () => {
   const { database } = openDatabase('sqlite::memory:')
   await database.migrate()

@@ -14,7 +14,8 @@ import { dayIn, dayText } from '../support/calendar-days.js'
 import type { CsvRecord } from '../support/csv-records.js'
 import { systemEnvironment } from '../support/environment.js'
 import { counted } from '../support/printable.js'
-import { recordedAmong } from '../wide-cache/ledger/name-settings.js'
+import { timeZoneOption, UTC_ZONE } from '../support/time-zone.js'
+import { enterTimeZone, readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { UsageError } from './arguments.js'
 import { withTables } from './existing.js'
 import type { CommandLog } from './log.js'
@@ -90,9 +91,17 @@ async function withName(
 ): Promise<number> {
   if (measureOf(name).measure !== 'served') throw new UsageError('--name: give --measure instead')
   return withTables(url, log, ['wide-cache', 'activity'], async (database) => {
-    // Its time zone says when a day begins.
-    if ((await recordedAmong(database, [name])).length === 0) {
-      throw new UsageError('--name: no process has used it; start the site once before the import')
+    const settings = await readNameSettings(database, name)
+    if (settings?.kind !== 'activity') {
+      throw new UsageError(
+        '--name: no process has used it for an activity; start the site once before the import',
+      )
+    }
+    if (!settings.timeZone) {
+      // The import is the first use that needs to know when a day begins.
+      const { gridName, givenTimeZone } = settings
+      const zone = givenTimeZone === '' ? UTC_ZONE : timeZoneOption(givenTimeZone)
+      await enterTimeZone(database, gridName, zone)
     }
     const run: Run = (of) => unlocked(systemEnvironment, () => database.transaction(of))
     return work(run, measureName(name, measure), database)
