@@ -119,10 +119,10 @@ function gridsText(grids: readonly GridFigures[], readAt: number): string {
 }
 
 function quarantineText({ readAt, quarantine }: Pick<NameState, 'readAt' | 'quarantine'>): string {
-  const { frames, foreign, oldestAt } = quarantine
+  const { frames, unreadable, oldestAt } = quarantine
   if (oldestAt === null) return 'nothing'
-  const torn = foreign > 0 ? `, ${amount(foreign)} torn` : ''
-  return `${amount(frames, 'frame')}${torn}, since ${spanText(readAt - oldestAt)}`
+  const others = unreadable > 0 ? `, ${amount(unreadable)} unreadable` : ''
+  return `${amount(frames, 'frame')}${others}, since ${spanText(readAt - oldestAt)}`
 }
 
 /** Whole days as days, and other times as hours, so that no rounded time passes for the option. */

@@ -182,7 +182,7 @@ const STATE: NameState = {
     isLeased: false,
     run: { at: 1_700_000_000_000, rows: 10_000_000, ms: 100_000 },
   })),
-  quarantine: { frames: 1_000, rows: 5_000, foreign: 1_000, oldestAt: 1_799_000_000_000 },
+  quarantine: { frames: 1_000, rows: 5_000, unreadable: 1_000, oldestAt: 1_799_000_000_000 },
 }
 
 for (const [keepSeconds, told] of [
@@ -206,8 +206,8 @@ test('the text has at most 80 columns, whatever the figures', () => {
     tables: { ['t'.repeat(64)]: 10 ** 15, activities: 0 },
   })
   assert(Math.max(...text.split('\n').map((line) => line.length)) <= 80, text)
-  assert.match(text, / in quarantine +1,000 frames, 1,000 torn, s\S*…\n/)
-  const quarantine = { frames: 1, rows: 5, foreign: 0, oldestAt: STATE.readAt - 5_000 }
+  assert.match(text, / in quarantine +1,000 frames, 1,000 unreada…\n/)
+  const quarantine = { frames: 1, rows: 5, unreadable: 0, oldestAt: STATE.readAt - 5_000 }
   const one = statusText({ readAt: 0, names: [{ ...STATE, quarantine }], tables: {} })
   assert.match(one, / in quarantine +1 frame, since 5 s\n/)
   assert.match(text, /\n {2}and 4 grids more\n/)

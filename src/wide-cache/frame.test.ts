@@ -46,11 +46,11 @@ const frames = fc
 test('a cell gives back the frames that were appended, in order and with all rows', () => {
   fc.assert(
     fc.property(fc.array(frames), (appended) => {
-      const { frames: read, foreign } = readCell(
+      const { frames: read, unreadable } = readCell(
         Buffer.concat(appended.map(({ bytes }) => bytes)),
         STAMP,
       )
-      assert.deepEqual(foreign, [])
+      assert.deepEqual(unreadable, [])
       assert.deepEqual(
         read.map(({ bytes: _, ...header }) => header),
         appended.map(({ header }) => header),
@@ -63,8 +63,8 @@ test('a cell gives back the frames that were appended, in order and with all row
   )
 })
 
-test('torn and foreign pieces are told apart, and cost no whole neighbour', () => {
-  const foreignPiece = fc.oneof(
+test('unreadable pieces of any size are told apart, and cost no whole neighbour', () => {
+  const unreadablePiece = fc.oneof(
     fc.uint8Array({ minLength: 1, maxLength: 200 }).map((bytes) => Buffer.from(bytes)),
     fc.tuple(frames, fc.nat({ max: 1000 })).map(([{ bytes }, cut]) => {
       let end = 1 + (cut % (bytes.length - 1))
@@ -80,19 +80,19 @@ test('torn and foreign pieces are told apart, and cost no whole neighbour', () =
   )
   fc.assert(
     fc.property(
-      fc.array(fc.tuple(foreignPiece, frames), { minLength: 1 }),
-      foreignPiece,
+      fc.array(fc.tuple(unreadablePiece, frames), { minLength: 1 }),
+      unreadablePiece,
       (pairs, last) => {
         const cell = Buffer.concat([...pairs.flatMap(([piece, { bytes }]) => [piece, bytes]), last])
-        const { frames: read, foreign } = readCell(cell, STAMP)
+        const { frames: read, unreadable } = readCell(cell, STAMP)
         assert.deepEqual(
           read.map(({ bytes }) => bytes),
           pairs.map(([, { bytes }]) => bytes),
         )
-        const foreignBytes = pairs.reduce((sum, [piece]) => sum + piece.length, last.length)
+        const unreadableBytes = pairs.reduce((sum, [piece]) => sum + piece.length, last.length)
         assert.equal(
-          foreign.reduce((sum, piece) => sum + piece.length, 0),
-          foreignBytes,
+          unreadable.reduce((sum, piece) => sum + piece.length, 0),
+          unreadableBytes,
         )
       },
     ),
@@ -102,14 +102,14 @@ test('torn and foreign pieces are told apart, and cost no whole neighbour', () =
 test('no bytes at all make reading throw', () => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 500 }), (bytes) => {
-      const { frames: read, foreign } = readCell(Buffer.from(bytes), STAMP)
+      const { frames: read, unreadable } = readCell(Buffer.from(bytes), STAMP)
       assert.equal(read.length, 0)
-      assert.equal(Buffer.concat(foreign).length, bytes.length)
+      assert.equal(Buffer.concat(unreadable).length, bytes.length)
     }),
   )
 })
 
-test('any damaged bit makes a frame foreign', () => {
+test('any damaged bit makes a frame unreadable', () => {
   fc.assert(
     fc.property(frames, fc.nat(), ({ bytes }, bit) => {
       const damaged = Buffer.from(bytes)
@@ -119,13 +119,13 @@ test('any damaged bit makes a frame foreign', () => {
   )
 })
 
-test('a frame of another kind is foreign, whole as it is', () => {
+test('a frame of another kind is unreadable, whole as it is', () => {
   fc.assert(
     fc.property(frames, fc.string(), ({ bytes }, kind) => {
       fc.pre(kind !== 'rows')
-      const { frames: read, foreign } = readCell(bytes, stampOf(kind))
+      const { frames: read, unreadable } = readCell(bytes, stampOf(kind))
       assert.equal(read.length, 0)
-      assert.deepEqual(Buffer.concat(foreign), bytes)
+      assert.deepEqual(Buffer.concat(unreadable), bytes)
     }),
   )
 })

@@ -130,25 +130,25 @@ function isPossible({ sequence, issued, floor, floorIssued, rowCount, bytes }: F
  * Reads a cell. Returns its frames of the kind of `stamp` in their order, and the stretches of
  * bytes between them that are no such frames.
  */
-export function readCell(cell: Buffer, stamp: number): { frames: Frame[]; foreign: Buffer[] } {
+export function readCell(cell: Buffer, stamp: number): { frames: Frame[]; unreadable: Buffer[] } {
   const frames: Frame[] = []
-  const foreign: Buffer[] = []
+  const unreadable: Buffer[] = []
   let offset = 0
-  let foreignFrom = 0
+  let unreadableFrom = 0
   while (offset < cell.length) {
     const frame = frameAt(cell, offset, stamp)
     if (frame) {
-      if (foreignFrom < offset) foreign.push(cell.subarray(foreignFrom, offset))
+      if (unreadableFrom < offset) unreadable.push(cell.subarray(unreadableFrom, offset))
       frames.push(frame)
       offset += frame.bytes.length
-      foreignFrom = offset
+      unreadableFrom = offset
     } else {
       const next = cell.indexOf(MARK, offset + 1)
       offset = next < 0 ? cell.length : next
     }
   }
-  if (foreignFrom < cell.length) foreign.push(cell.subarray(foreignFrom))
-  return { frames, foreign }
+  if (unreadableFrom < cell.length) unreadable.push(cell.subarray(unreadableFrom))
+  return { frames, unreadable }
 }
 
 /**

@@ -20,7 +20,7 @@ import { committed, LAYER_MS, REFUSED } from './wide-cache.js'
 
 const WRITER = Buffer.alloc(16, 1)
 const OTHER = Buffer.alloc(16, 2)
-const FOREIGN = Buffer.from('no frame')
+const UNREADABLE = Buffer.from('no frame')
 const NOTHING = Buffer.alloc(0)
 
 /** A process whose cache deletes no cell before SQL has settled all of its frames. */
@@ -32,11 +32,11 @@ function careful(orders: Orders, name: string): Parts {
 function checked(orders: Orders, { cache }: Ports): Cache {
   const check = async (key: string): Promise<void> => {
     const cell = (await orders.store.get(key)) ?? Buffer.alloc(0)
-    const { frames, foreign } = readCell(cell, STAMP)
+    const { frames, unreadable } = readCell(cell, STAMP)
     for (const { writer, sequence } of frames) {
       assert(isSettled(orders, writer, sequence), `${writer} ${sequence} is not settled`)
     }
-    for (const piece of foreign) assert(isKept(orders, piece), 'SQL has all bytes of the cell')
+    for (const piece of unreadable) assert(isKept(orders, piece), 'SQL has all bytes of the cell')
   }
   return {
     ...cache,
@@ -126,7 +126,7 @@ function locked(parts: Parts): Parts {
 
 for (const [how, failing, beside] of [
   ['fails', (parts: Parts) => parts, NOTHING],
-  ['finds foreign bytes and fails', (parts: Parts) => parts, FOREIGN],
+  ['finds unreadable bytes and fails', (parts: Parts) => parts, UNREADABLE],
   ['meets the locks of others', locked, NOTHING],
 ] as const) {
   test(`what a drain that ${how} leaves is in cells above the watermark`, async () => {

@@ -190,7 +190,7 @@ test('a name whose removal fails is found again until all of it is removed', asy
       await enterGrid(orders, [parts])
       await orders.alone(async () => {
         await parts.ledger.commit([new Sender(WRITER).frame(0)])
-        await parts.ledger.keepForeign([Buffer.from('no frame')])
+        await parts.ledger.keepUnreadable([Buffer.from('no frame')])
       })
       const left = () =>
         ['names', 'grids', 'writers', 'ranges', 'quarantine'].filter(

@@ -10,7 +10,7 @@ export const STALL_MS = 20_000
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 3600_000
 
-const FOREIGN = Buffer.from(
+const UNREADABLE = Buffer.from(
   'WCF\x01 is how a frame begins, but this is none, however long it may go on and on and on',
 )
 
@@ -48,7 +48,7 @@ export function disaster(run: Run): void {
     'server gone',
     'database away',
     'collectors away',
-    'foreign bytes',
+    'unreadable bytes',
     'all but cells evicted',
   ] as const)
   world.note(`disaster: ${disaster}`)
@@ -107,13 +107,13 @@ export function disaster(run: Run): void {
     case 'collectors away':
       run.keepCollectorsAway(random.pick([30_000, 120_000]))
       break
-    case 'foreign bytes':
+    case 'unreadable bytes':
       for (const { id, width, layerSeconds } of gridsOf(process.site.database.look)) {
         const layer = run.layerAt(world.now, layerSeconds)
         for (let column = 0; column < width; column++) {
           const key = cellKey({ grid: id, layer: layer + random.between(0, 1), column })
           const its = serverOf(key, process.servers)
-          if (!its.append(key, FOREIGN)) its.store(key, FOREIGN, scenario.cellTtlSeconds)
+          if (!its.append(key, UNREADABLE)) its.store(key, UNREADABLE, scenario.cellTtlSeconds)
         }
       }
   }

@@ -17,8 +17,8 @@ const FEW_RESTARTS: Replacement = {
 }
 
 /** Cuts a cell behind the first of its pieces that are no frames. */
-function upToForeign(cell: Buffer): Buffer {
-  const [piece] = readCell(cell, STAMP).foreign
+function upToUnreadable(cell: Buffer): Buffer {
+  const [piece] = readCell(cell, STAMP).unreadable
   return piece ? cell.subarray(0, piece.byteOffset + piece.length - cell.byteOffset) : cell
 }
 
@@ -115,12 +115,12 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     seed: 0,
   },
   {
-    name: 'a foreign piece swallows what stands behind it',
+    name: 'an unreadable piece swallows what stands behind it',
     plant({ CountingCache: { prototype } }) {
       const { getMany } = prototype
       prototype.getMany = async function (keys, onUnanswered) {
         const cells = await getMany.call(this, keys, onUnanswered)
-        return new Map([...cells].map(([key, cell]) => [key, upToForeign(cell)]))
+        return new Map([...cells].map(([key, cell]) => [key, upToUnreadable(cell)]))
       }
     },
     told: /though frame .* is not settled|stops at a lock before frame/,

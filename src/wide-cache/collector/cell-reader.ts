@@ -21,7 +21,7 @@ const PAUSE_BYTES = 512 * 1024
 export interface LayersRead extends MemoryRead {
   readonly frames: Frame[]
   /** Bytes that are no frame of the kind. */
-  readonly foreign: Buffer[]
+  readonly unreadable: Buffer[]
   /** The keys of the cells that held something. */
   readonly keys: string[]
   readonly bytes: number
@@ -82,7 +82,7 @@ export class CellReader {
       cells.delete(key)
     }
     const frames: Frame[] = []
-    const foreign: Buffer[] = []
+    const unreadable: Buffer[] = []
     let bytes = 0
     let pauseAt = PAUSE_BYTES
     for (const cell of cells.values()) {
@@ -92,14 +92,14 @@ export class CellReader {
       }
       const content = readCell(cell, this.#parts.stamp)
       for (const frame of content.frames) frames.push(frame)
-      foreign.push(...content.foreign)
+      unreadable.push(...content.unreadable)
       bytes += cell.length
     }
     let firstUnanswered = Infinity
     for (const key of unanswered) firstUnanswered = Math.min(firstUnanswered, layers.get(key)!)
     return {
       frames,
-      foreign,
+      unreadable,
       keys: [...cells.keys()],
       bytes,
       unanswered: unanswered.length,

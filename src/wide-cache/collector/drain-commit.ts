@@ -11,7 +11,7 @@ import type { DrainedWriters } from './drained-writers.js'
 import { SettledHere } from './settled-here.js'
 
 export interface DrainCommitParts {
-  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'name' | 'keepForeign' | 'raise'>
+  readonly ledger: FrameLedger & Pick<Ledger<unknown>, 'name' | 'keepUnreadable' | 'raise'>
   readonly logger: BurstLogger
   readonly settings: { readonly maxCommitRows: number }
 }
@@ -33,13 +33,13 @@ export class DrainCommit {
    * only when SQL has them: below it, no drain would read them again.
    */
   async settle(
-    { frames, foreign }: LayersRead,
+    { frames, unreadable }: LayersRead,
     report: DrainReport,
     raise: Raise | undefined,
   ): Promise<void> {
-    if (foreign.length === 0) return this.commit(frames, report, raise)
+    if (unreadable.length === 0) return this.commit(frames, report, raise)
     await this.commit(frames, report)
-    await this.#keepForeign(foreign)
+    await this.#keepUnreadable(unreadable)
     await this.commit([], report, raise)
   }
 
@@ -82,11 +82,11 @@ export class DrainCommit {
     this.#ledger.forget(frames)
   }
 
-  async #keepForeign(foreign: readonly Buffer[]): Promise<void> {
+  async #keepUnreadable(unreadable: readonly Buffer[]): Promise<void> {
     const { ledger, logger } = this.#parts
-    await ledger.keepForeign(foreign)
+    await ledger.keepUnreadable(unreadable)
     logger.warn(
-      'foreign',
+      'unreadable',
       `wide-cache: a cell of "${ledger.name}" held bytes that are no frame of its kind; ` +
         keptInQuarantine(ledger.name),
     )

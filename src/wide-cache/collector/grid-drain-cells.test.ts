@@ -52,7 +52,7 @@ function bench() {
       ledger: {
         name: 'test',
         raise: async () => undefined,
-        keepForeign: async (pieces: readonly Buffer[]) => void world.kept.push(...pieces),
+        keepUnreadable: async (pieces: readonly Buffer[]) => void world.kept.push(...pieces),
         commit: async (frames: readonly unknown[], _: CommitOptions) => ({
           committed: frames.length,
           duplicate: 0,
@@ -109,10 +109,10 @@ test('a drain ends when the cells that it has emptied are deleted', async () => 
 
 test('bytes that are no frame come to SQL, and the log says so', async () => {
   const { log, world, put, drain, close } = bench()
-  await put(NEWEST, Buffer.from('foreign'))
+  await put(NEWEST, Buffer.from('unreadable'))
   const draining = drain()
   await flushPromises()
-  assert.deepEqual(world.kept.map(String), ['foreign'])
+  assert.deepEqual(world.kept.map(String), ['unreadable'])
   assert.deepEqual(log.lines, [
     'wide-cache: a cell of "test" held bytes that are no frame of its kind; it is kept in ' +
       'quarantine, and shown by: wide-cache quarantine list --name test',

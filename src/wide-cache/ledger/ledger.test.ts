@@ -478,7 +478,7 @@ for (const [where, open] of databases) {
       const sender = new Sender()
       assert.equal((await behind.commit([sender.frame(0)])).committed, 1)
       await behind.quarantine([sender.frame(1)], 'refused')
-      await behind.keepForeign([Buffer.from('no frame')])
+      await behind.keepUnreadable([Buffer.from('no frame')])
       await behind.enterTotals('test', { writer: randomBytes(16), issued: 3, dropped: 2 })
       const now = await b.database.now()
       await removeOldEntries(b.database, 'test', now)

@@ -252,7 +252,7 @@ export class Ledger<Row> {
   }
 
   /** Keeps bytes that are no frame, for a human to look at. */
-  async keepForeign(pieces: readonly Buffer[]): Promise<void> {
+  async keepUnreadable(pieces: readonly Buffer[]): Promise<void> {
     const seenAt = await this.#seenAt(this.name)
     const reason = 'bytes that are no frame of its kind'
     for (const bytes of pieces) {

@@ -29,7 +29,7 @@ const LEAST_PIECE_BYTES = 100
 const STATEMENT_BYTES = 4 * MAX_REASON + 1_000
 
 /** Most bytes kept of what is no frame. */
-const MAX_FOREIGN_BYTES = 1024 * 1024
+const MAX_UNREADABLE_BYTES = 1024 * 1024
 
 /** Content for the quarantine. */
 export interface Refused {
@@ -49,7 +49,7 @@ export async function keepRefused(
   const room = Math.floor((queryable.maxStatementBytes - STATEMENT_BYTES) / 2)
   const size = Math.max(LEAST_PIECE_BYTES, Math.min(MAX_PIECE_BYTES, room))
   const writer = frame ? Buffer.from(frame.writer, 'hex') : null
-  const kept = frame ? bytes : bytes.subarray(0, MAX_FOREIGN_BYTES)
+  const kept = frame ? bytes : bytes.subarray(0, MAX_UNREADABLE_BYTES)
   for (let piece = 0; piece * size < kept.length; piece++) {
     await QUARANTINE.insert(queryable, [
       [

@@ -126,12 +126,12 @@ export function rowsInFrame<Row>(
   bytes: Buffer,
   { kind, codec }: Pick<RowKind<Row>, 'kind' | 'codec'>,
 ): Row[] {
-  const { frames, foreign } = readCell(bytes, stampOf(kind))
+  const { frames, unreadable } = readCell(bytes, stampOf(kind))
   const [frame, ...others] = frames
   if (
     !frame ||
     others.length > 0 ||
-    foreign.length > 0 ||
+    unreadable.length > 0 ||
     writer === null ||
     frame.writer !== writer.toString('hex') ||
     frame.sequence !== sequence

@@ -34,8 +34,8 @@ export const NAME_METRICS = {
     'Rows that SQL refused and that are not in their tables.',
   ),
   quarantineFrames: gauge('quarantine_frames', '{frame}', 'Frames in wide_cache_quarantine.'),
-  quarantineForeign: gauge(
-    'quarantine_foreign_pieces',
+  quarantineUnreadable: gauge(
+    'quarantine_unreadable_pieces',
     '{piece}',
     'Pieces of bytes in wide_cache_quarantine that are no frame.',
   ),
@@ -133,7 +133,7 @@ export function nameReadings(
       owed: ledger.owed,
       quarantined: ledger.quarantined,
       quarantineFrames: quarantine.frames,
-      quarantineForeign: quarantine.foreign,
+      quarantineUnreadable: quarantine.unreadable,
       writers: ledger.writersSeen,
       grids: grids.length,
       lag: seconds(lagMsOf(grids, ageMs)),

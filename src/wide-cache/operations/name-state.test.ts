@@ -108,7 +108,7 @@ for (const [where, open] of databases) {
           run: null,
         },
       ],
-      quarantine: { frames: 0, rows: 0, foreign: 0, oldestAt: null },
+      quarantine: { frames: 0, rows: 0, unreadable: 0, oldestAt: null },
     })
     assert.deepEqual(JSON.parse(JSON.stringify(state)), state)
     assert.deepEqual(await recordedNames(db), ['test'])
@@ -199,7 +199,7 @@ for (const [where, open] of databases) {
       await piece(null, 1, 0, 60)
       await piece(3, 0, 9, 10, 'other')
       const { quarantine } = (await readNameState(database, 'test', NOW))!
-      assert.deepEqual(quarantine, { frames: 2, rows: 7, foreign: 2, oldestAt: 50 })
+      assert.deepEqual(quarantine, { frames: 2, rows: 7, unreadable: 2, oldestAt: 50 })
     },
   )
 

@@ -65,7 +65,7 @@ export interface QuarantineFigures {
   /** Their rows. */
   readonly rows: number
   /** Pieces of bytes that are no frame. */
-  readonly foreign: number
+  readonly unreadable: number
   /** Arrival of the oldest of both, in milliseconds since the Unix epoch; `null`: it is empty. */
   readonly oldestAt: number | null
 }
@@ -183,9 +183,9 @@ async function readQuarantine(queryable: Queryable, name: string): Promise<Quara
   const found = await selectOne(queryable, {
     frames: [Number, 'SUM(CASE WHEN piece = 0 AND writer IS NOT NULL THEN 1 ELSE 0 END)'],
     rowSum: [Number, 'SUM(row_count)'],
-    foreignPieces: [Number, 'SUM(CASE WHEN writer IS NULL THEN 1 ELSE 0 END)'],
+    unreadablePieces: [Number, 'SUM(CASE WHEN writer IS NULL THEN 1 ELSE 0 END)'],
     oldestAt: [numberOrNull, 'MIN(created_at)'],
   })`FROM wide_cache_quarantine WHERE name = ${name}`
-  const { frames, rowSum: rows, foreignPieces: foreign, oldestAt } = found!
-  return { frames, rows, foreign, oldestAt }
+  const { frames, rowSum: rows, unreadablePieces: unreadable, oldestAt } = found!
+  return { frames, rows, unreadable, oldestAt }
 }
