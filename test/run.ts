@@ -66,9 +66,10 @@ const LONGEST = [
  * Run by `--all`, and by name: three servers of a cluster take the machine from all others, few
  * machines have a Prometheus or a PgBouncer, a backup is restored in a minute, and the example of
  * view counts takes much of the processor. The chaos combines faults that other tests have alone.
- * The test of `npm run mutate` tests a tool.
+ * The test of `npm run mutate` tests a tool. Parts of the benchmark measure, if briefly.
  */
 const ONLY_OF_ALL = [
+  'bench/parts.test.ts',
   'test/chaos/chaos.test.ts',
   'test/mutation/mutation.test.ts',
   'test/real-servers/galera.test.ts',
@@ -83,7 +84,7 @@ const ONLY_OF_ALL = [
 const ELSEWHERE = { TZ: 'Pacific/Apia', LC_ALL: 'ar_EG.UTF-8' }
 
 /** Folders of tests that use `dist/`. */
-const USES_BUILD = /^test\/(?:docs|examples|forum|package)\//
+const USES_BUILD = /^(?:test\/(?:docs|examples|forum|package)\/|bench\/parts)/
 
 const args = process.argv.slice(2)
 const [all, fast] = [args.includes('--all'), args.includes('--fast')]

@@ -1,7 +1,9 @@
 /**
  * A contender in a process of its own, without anything that a user's would not have. Asked to
- * bring so many visits to SQL it says how long that took and what memory the process has had.
+ * bring so many visits to SQL it says how long that took, how long its event loop stood still, and
+ * what memory the process has had.
  */
+import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { answer } from '../harness/answer.js'
 import { NAME, visitAt } from './visits.js'
 
@@ -13,6 +15,9 @@ const CHUNK = 100_000
  * since the start.
  */
 const LOOK_MS = 50
+
+/** How often the event loop is to turn; its histogram has how much later it does. */
+const TURN_MS = 1
 
 let peer
 
@@ -27,6 +32,8 @@ answer({
     let peak = 0
     const look = () => (peak = Math.max(peak, process.memoryUsage.rss()))
     const looking = setInterval(look, LOOK_MS)
+    const turns = monitorEventLoopDelay({ resolution: TURN_MS })
+    turns.enable()
     if (peer.reads === 'grid') ms = await timed(() => peer.bring(count))
     else {
       for (let at = 0; at < count; at += CHUNK) {
@@ -36,10 +43,16 @@ answer({
         ms += await timed(() => peer.bring(visits))
       }
     }
+    turns.disable()
     clearInterval(looking)
     look()
     globalThis.gc()
-    return { ms, peakMiB: peak / 2 ** 20, heapMiB: process.memoryUsage().heapUsed / 2 ** 20 }
+    return {
+      ms,
+      heldMs: Math.max(0, turns.max / 1e6 - TURN_MS),
+      peakMiB: peak / 2 ** 20,
+      heapMiB: process.memoryUsage().heapUsed / 2 ** 20,
+    }
   },
 
   close: () => peer.close(),

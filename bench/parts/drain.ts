@@ -41,6 +41,7 @@ const PEERS = new Map([
 
 const SPEED = { metric: 'rows/s', better: 'more' } as const
 const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
+const HELD = { metric: 'event loop held, ms', better: 'less' } as const
 const BYTES = { metric: 'bytes/row', better: 'less' } as const
 const STORAGE = 'storage'
 const HEAP = { metric: 'heap after gc, MiB', better: 'less' } as const
@@ -51,6 +52,8 @@ const LEAST_OF_SINGLE = 20
 /** With all ready-made dimensions, of the speed without, from the first full commit on. */
 const LEAST_WITH_DIMENSIONS = 0.75
 const FULL_COMMIT_ROWS = 100_000
+/** Longest time for which a drain may hold the event loop, of the rounds of so many rows. */
+const MOST_HELD_MS = 15
 const FLAT_FROM_ROWS = 100_000
 const FLAT_MIB = 96
 
@@ -70,6 +73,7 @@ const MEMCACHED_MB = { quick: 128, normal: 512, full: 2048 }
 
 interface Answer {
   readonly ms: number
+  readonly heldMs: number
   readonly peakMiB: number
   readonly heapMiB: number
 }
@@ -177,7 +181,7 @@ async function run(bench: Bench): Promise<Report> {
         bench.progress(
           `${number(size)} rows, round ${round + 1} of ${rounds[index]}: ${contender.label}`,
         )
-        const { ms, peakMiB, heapMiB } = await measure(contender, size)
+        const { ms, heldMs, peakMiB, heapMiB } = await measure(contender, size)
         bench.samples.add(
           contender.label,
           String(size),
@@ -185,6 +189,7 @@ async function run(bench: Bench): Promise<Report> {
           (rowsOf(contender.label, size) / ms) * 1000,
         )
         if (contender.label !== COLLECTOR) continue
+        bench.samples.add(contender.label, String(size), HELD, heldMs)
         bench.samples.add(contender.label, String(size), PEAK, peakMiB)
         bench.samples.add(contender.label, String(size), HEAP, heapMiB)
       }
@@ -224,6 +229,12 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
       `${number(size)} rows waiting: with all ready-made dimensions at least ` +
         `${percent(LEAST_WITH_DIMENSIONS)} of the speed without (${percent(median)})`,
       median >= LEAST_WITH_DIMENSIONS,
+    )
+    const held = samples.spread(COLLECTOR, String(size), HELD)
+    claim(
+      `${number(size)} rows waiting: the event loop of the collector is never held for more than ` +
+        `${MOST_HELD_MS} ms (${withSpread(held)} ms)`,
+      held.median <= MOST_HELD_MS,
     )
   }
   const large = sizes.filter((size) => size >= FLAT_FROM_ROWS)
@@ -269,6 +280,7 @@ function report(
       'of raw and sums': withSpread(samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED), percent),
       'these, of raw': withSpread(samples.ratio(WITH_SUMS, LIMIT, setting, SPEED), percent),
       'times single': withSpread(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
+      [HELD.metric]: withSpread(samples.spread(COLLECTOR, setting, HELD)),
       [PEAK.metric]: withSpread(samples.spread(COLLECTOR, setting, PEAK)),
       [HEAP.metric]: withSpread(samples.spread(COLLECTOR, setting, HEAP)),
     }

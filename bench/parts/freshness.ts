@@ -4,6 +4,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import { Child } from '../harness/child.js'
 import { barOf } from '../harness/chart.js'
@@ -198,8 +199,9 @@ async function measureIdle(
   // The two statements of the second look.
   add(METRICS.statements, after.sql.statements - before.sql.statements - 2)
   add(METRICS.keys, keys)
-  // The cells of a layer are read in one pipelined request, and memcached counts each.
-  add(METRICS.reads, keys - (WIDTH - 1) * layers)
+  // A layer is read in one pipelined request: its cells, and the keys that show what the cache has
+  // lost. memcached counts each.
+  add(METRICS.reads, keys - (WIDTH + MEMORY_KEYS.length - 1) * layers)
 }
 
 async function watermarkOf(connection: Connection): Promise<number> {

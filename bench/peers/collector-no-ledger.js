@@ -3,10 +3,9 @@
 import { mysql } from 'wide-cache'
 import { open as openCollector } from './collector.js'
 
-const READS = 'SELECT writer, prefix, '
+const READS = 'SELECT w.writer, prefix, '
 const LEDGER = new RegExp(
-  `^(?:${READS}|SELECT writer, first_sequence|` +
-    '(?:INSERT INTO|DELETE FROM) wide_cache_(?:writers|ranges) )',
+  `^(?:${READS}|(?:INSERT INTO|DELETE FROM) wide_cache_(?:writers|ranges) )`,
 )
 /** A writer of which nothing is known yet. */
 const FRESH = {
@@ -23,6 +22,7 @@ const FRESH = {
   gone: 0,
   gone_at: 0,
   safe_at: 0,
+  first_sequence: null,
 }
 
 export function open({ mysqlUrl, ...options }) {
