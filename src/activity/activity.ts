@@ -106,10 +106,10 @@ export interface Activity extends Recorder {
    */
   history(query: ValueHistoryQuery): Promise<ValuePeriod[]>
   /**
-   * The values of a dimension with the most page views, the first with the most: `page`, or one of
-   * the option `dimensions`. `null` stands for visits without a value, `(other)` for values that
-   * are not listed one by one. Hours that are older than `historyDays` are rounded to whole days.
-   * Cached as {@link stats} is.
+   * The values of a dimension with the most page views, the first with the most: `page`, one of the
+   * option `dimensions`, `bot` or `botPurpose`, or `gone` for missing pages. `null` stands for
+   * visits without a value, `(other)` for values that are not listed one by one. Hours that are
+   * older than `historyDays` are rounded to whole days. Cached as {@link stats} is.
    *
    * @throws TypeError, RangeError for an unknown dimension or a wrong field; what the database
    * throws

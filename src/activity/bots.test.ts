@@ -234,10 +234,10 @@ for (const [where, fresh] of databases) {
 
 test('the names of these dimensions are taken, and their fields are checked', async () => {
   const local = { cache: 'memory:', database: 'sqlite::memory:', logger: SILENT }
-  for (const name of ['bot', 'botPurpose']) {
+  for (const name of ['bot', 'botPurpose', 'gone']) {
     assert.throws(() => createActivity({ ...local, dimensions: { [name]: () => 'x' } }), {
       name: 'RangeError',
-      message: /option "dimensions" is ".*"; allowed: another name: views of bots have this/,
+      message: /option "dimensions" is ".*"; allowed: another name: a measure of its own has/,
     })
   }
   const types = 'an array of at most 16 types in lower case, such as "text/markdown"'

@@ -1,5 +1,5 @@
 import type { Environment } from '../support/environment.js'
-import { type Measure, measureName } from '../page-views/measures.js'
+import { type Measure, measureName, WITH_GONE } from '../page-views/measures.js'
 import type { ViewRows } from '../page-views/view-recorder.js'
 import type { BurstLogger } from '../support/logger.js'
 import { START_COMMAND } from '../support/package-kinds.js'
@@ -24,6 +24,7 @@ export function activityRows(
     what: 'Activity',
     name,
     gridName: name,
+    measures: WITH_GONE,
     count,
     logger: settings.logger,
     timeZone,
@@ -34,7 +35,7 @@ export function activityRows(
   }
 }
 
-/** Returns the settings of the engine of a measure. Of bots, only sums are kept. */
+/** Returns the settings of the engine of a measure. Of those apart, only sums are kept. */
 function engineSettings(
   settings: ActivitySettings,
   measure: Measure,
@@ -43,7 +44,7 @@ function engineSettings(
 ): EngineSettings<Visit> {
   const { keepSeconds, historyDays, count } = settings
   const name = measureName(settings.name, measure)
-  const keep = measure === 'bots' ? 'sums' : settings.keep
+  const keep = measure === 'bots' || measure === 'gone' ? 'sums' : settings.keep
   const { clock } = environment
   const recounts = new Recounts({ name, logger })
   const folding = new Folding(name)

@@ -8,6 +8,7 @@ import { Mount } from '../page-views/mount.js'
 import { type Count, Visitors } from '../page-views/visitors.js'
 import { botValuesOf } from './dimensions/bots.js'
 import { valuesOf } from './dimensions/dimensions.js'
+import { goneValueOf } from './dimensions/gone.js'
 import { isReadyMade } from './dimensions/ready-made.js'
 import type { ActivitySettings } from './options.js'
 import { pageOf, pageOfTarget } from './page.js'
@@ -51,25 +52,24 @@ export function requestViews(
     ![...(page ? [page] : []), ...asked].every((one) => isReadyMade(one))
   const values = asked.length > 0 ? valuesOf(dimensions, guard) : undefined
   const botValues = botValuesOf()
+  const goneValue = goneValueOf()
   const pageOption = (req: Request): string | undefined =>
     page && guard.text('page', 'the path is taken', () => page(req))
   const visitors = new Visitors(
     { visitor: visitor && { option: 'visitor', of: visitor }, privacySignals },
     logger,
   )
-  const viewed = (
-    req: Request,
-    target: string,
-    measure: Measure,
-    pageName = pageOption(req),
-  ): ViewedPage => ({
-    measure,
-    page: pageOf(pageName ?? pageOfTarget(target)),
-    dimensions: measure === 'bots' ? joined(values?.(req), botValues(req)) : values?.(req),
-  })
+  const viewed = (req: Request, target: string, measure: Measure, pageName?: string): ViewedPage =>
+    measure === 'gone'
+      ? { measure, page: pageOf(goneValue(req, target)), dimensions: undefined }
+      : {
+          measure,
+          page: pageOf(pageName ?? pageOption(req) ?? pageOfTarget(target)),
+          dimensions: measure === 'bots' ? joined(values?.(req), botValues(req)) : values?.(req),
+        }
   return {
     ...pageViews(
-      { skip, visitors, subject: viewed, callsBack, publicPath, botTypes },
+      { skip, visitors, subject: viewed, callsBack, publicPath, botTypes, countsGone: true },
       count,
       logger,
     ),

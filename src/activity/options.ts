@@ -30,7 +30,7 @@ import {
 export interface ActivityOptions extends GridOptions {
   /**
    * Sites that give the same name share their figures. 1 to 27 letters, digits, `_`, `.`, `-`; not
-   * with `.seen` or `.bots` at its end. @default 'activity'
+   * with `.seen`, `.bots` or `.gone` at its end. @default 'activity'
    */
   name?: string | undefined
   /**

@@ -33,8 +33,8 @@ interface Case {
   readonly options?: ActivityOptions
   /** The client goes as soon as it has read so much, or has sent its request. */
   readonly hangsUp?: 'after the headers' | 'before the headers'
-  /** `anonymous`: counts without a visitor; `as a bot`: in that measure, without a visitor. */
-  readonly counts: boolean | 'anonymous' | 'as a bot'
+  /** `anonymous`: counts without a visitor; others: in those measures, without a visitor. */
+  readonly counts: boolean | 'anonymous' | 'as a bot' | 'as gone'
 }
 
 const status =
@@ -49,10 +49,11 @@ const ROWS: { [row: string]: readonly Case[] } = {
   ],
   Status: [
     ...[200, 201, 203, 299].map((code): Case => ({ answer: status(code), counts: true })),
-    ...[204, 205, 206, 300, 301, 302, 307, 400, 401, 403, 404, 410, 500, 503].map((code): Case => ({
+    ...[204, 205, 206, 300, 301, 302, 307, 400, 401, 403, 500, 503].map((code): Case => ({
       answer: status(code),
       counts: false,
     })),
+    ...[404, 410].map((code): Case => ({ answer: status(code), counts: 'as gone' })),
     { answer: (res) => void res.status(304).end(), counts: true },
     {
       answer: (res) => void res.status(304).end(),
@@ -250,7 +251,8 @@ async function holds(
   const { middleware } = requestViews(
     activitySettings({ collect: false, ...options }),
     ({ measure }, identity) => {
-      if (measure === 'bots') counted.push(identity === undefined ? 'as a bot' : true)
+      if (measure === 'gone') counted.push(identity === undefined ? 'as gone' : true)
+      else if (measure === 'bots') counted.push(identity === undefined ? 'as a bot' : true)
       else counted.push(identity === undefined ? 'anonymous' : true)
     },
     new BurstLogger(keptLog(), () => 0),

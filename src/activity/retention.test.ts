@@ -79,7 +79,8 @@ test('a collector keeps visits for the longest time that any process has given',
       line.endsWith(
         'are kept for 3 h, the longest time that a process has given, and not for 1 h as this ' +
           'one has; if no process needs them so long, run: UPDATE wide_cache_names SET ' +
-          "keep_seconds = 3600 WHERE name IN ('activity', 'activity.seen', 'activity.bots')",
+          "keep_seconds = 3600 WHERE name IN ('activity', 'activity.seen', 'activity.bots', " +
+          "'activity.gone')",
       ),
     ).length,
     1,

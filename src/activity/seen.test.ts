@@ -67,7 +67,7 @@ class Site {
     const { middleware, seen } = requestViews(
       activitySettings({ collect: false }),
       ({ measure, page }, visitor) => {
-        if (measure !== 'bots') this[measure].push({ page, visitor })
+        if (measure === 'served' || measure === 'seen') this[measure].push({ page, visitor })
       },
       logger,
     )

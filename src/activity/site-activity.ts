@@ -12,7 +12,7 @@ import type {
 import type { DashboardSource, Dated, Note, Overview, Range } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
-import { measureName } from '../page-views/measures.js'
+import { type Measure, measureName } from '../page-views/measures.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
 import { dayText, type LongPeriod, summedBy } from '../support/calendar-days.js'
 import type { Clock } from '../support/clock.js'
@@ -24,7 +24,7 @@ import { shared } from '../support/shared.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
-import { BOT_DIMENSIONS, isBotDimension } from './dimensions/bots.js'
+import { APART, apartOf } from './dimensions/apart.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { activityRows } from './engine-settings.js'
 import { readFirstDay } from './first-day.js'
@@ -223,14 +223,17 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
         range,
         summedBy: long,
         ...key
-      } = await this.calendar.checked((days) => checkedValueHistory(query, this.#ofBotsToo, days))
+      } = await this.calendar.checked((days) => checkedValueHistory(query, this.#readable, days))
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
-      const ofBots = bots || isBotDimension(key.dimension)
+      const apart = apartOf(key.dimension, bots)
       const history = await this.#read(
-        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}${ofBots ? ':bots' : ''}`,
+        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}:${apart?.measure ?? ''}`,
         (database, { name }) =>
-          readValueHistory(database, ofBots ? this.#botsName : name, by, range, key),
+          readValueHistory(database, apart ? this.#nameOf(apart.measure) : name, by, range, {
+            ...key,
+            ...(apart && { dimension: apart.dimension }),
+          }),
       )
       return inPeriods(history, long)
     })
@@ -239,17 +242,21 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   /** @param under of values that begin with it */
   #top(dimension: string, query: TopQuery, under = ''): Promise<Dated<ValueViews[]>> {
     return this.engine.connections.run(async () => {
-      const known = oneOf('dimension', dimension, this.#ofBotsToo)
+      const known = oneOf('dimension', dimension, this.#readable)
       const { range, n, ...asked } = await this.calendar.checked((days) => checkedTop(query, days))
-      const bots = asked.bots || isBotDimension(known)
+      const apart = apartOf(known, asked.bots)
       const { historyDays } = this.#settings
+      const measure = apart?.measure ?? ''
       const among = under && `:${hash('sha256', under, 'base64url')}`
       return this.#read(
-        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}${bots ? ':bots' : ''}${among}`,
+        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}:${measure}${among}`,
         (database, { asOf }) => {
           const { current } = this.calendar
           const hours = wholeDays(range, keptFrom(asOf, historyDays, current), current)
-          if (bots) return readTop(database, this.#botsName, known, hours, { n, under })
+          if (apart) {
+            const name = this.#nameOf(apart.measure)
+            return readTop(database, name, apart.dimension, hours, { n, under })
+          }
           return readActivityTop(database, this.#settings, known, hours, { n, under })
         },
       )
@@ -347,13 +354,12 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     return [PAGE, ...Object.keys(this.#settings.dimensions)]
   }
 
-  get #ofBotsToo(): readonly string[] {
-    return [...this.dimensions, ...BOT_DIMENSIONS]
+  get #readable(): readonly string[] {
+    return [...this.dimensions, ...APART]
   }
 
-  /** The full name of the measure of bots. */
-  get #botsName(): string {
-    return measureName(this.#settings.name, 'bots')
+  #nameOf(measure: Measure): string {
+    return measureName(this.#settings.name, measure)
   }
 
   async #stats(): Promise<ActivityStats> {

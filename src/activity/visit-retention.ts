@@ -1,6 +1,6 @@
 import type { Database } from '../database/database.js'
 import type { Clock } from '../support/clock.js'
-import { MEASURES, measureName, measureOf } from '../page-views/measures.js'
+import { measureName, measureOf, WITH_GONE } from '../page-views/measures.js'
 import type { BurstLogger } from '../support/logger.js'
 import type { RetentionContext } from '../wide-cache/contexts.js'
 import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
@@ -103,7 +103,7 @@ export class VisitRetention {
 /** The full names of all measures of an activity: SQL has the time of each. */
 function otherMeasures(fullName: string): string {
   const { name } = measureOf(fullName)
-  return MEASURES.map((measure) => `'${measureName(name, measure)}'`).join(', ')
+  return WITH_GONE.map((measure) => `'${measureName(name, measure)}'`).join(', ')
 }
 
 function hoursOf(seconds: number): number {

@@ -1,7 +1,7 @@
 /** `wide-cache export`: the sums of an activity, as text on stdout. */
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { isBotDimension } from '../activity/dimensions/bots.js'
+import { apartOf } from '../activity/dimensions/apart.js'
 import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/activity-history.js'
 import { readCalendar } from '../activity/days.js'
@@ -62,16 +62,16 @@ function topOf(options: ExportOptions, dimension: string): Read {
   const query = { ...momentsOf(options), n: options.n }
   checkedTop(query, UTC)
   return async function* (database, asked) {
-    // The measure of bots alone has these.
-    const ofBots = measureName(measureOf(asked).name, 'bots')
-    const name = isBotDimension(dimension) ? await activityNamed(database, ofBots) : asked
-    const known = await dimensionNamed(database, name, 'top', dimension)
+    const apart = apartOf(dimension)
+    const site = measureOf(asked).name
+    const name = apart ? await activityNamed(database, measureName(site, apart.measure)) : asked
+    const known = await dimensionNamed(database, name, 'top', apart?.dimension ?? dimension)
     const calendar = await readCalendar(database, name)
     const { range, n } = checkedTop(query, calendar)
     const hours = wholeDays(range, await keptFromOf(database, name, calendar), calendar)
-    const { name: site, measure } = measureOf(name)
+    const { measure } = measureOf(name)
     const values =
-      measure === 'bots'
+      measure === 'bots' || measure === 'gone'
         ? await readTop(database, name, known, hours, { n })
         : await readActivityTop(database, { name: site, count: measure }, known, hours, { n })
     yield* withSameColumns(values)
@@ -110,7 +110,7 @@ async function* history(
 ): AsyncGenerator<Row> {
   const { name: site, measure } = measureOf(name)
   const read = (part: PeriodRange): Promise<(MeasuredPeriod | ActivityPeriod)[]> =>
-    measure === 'bots'
+    measure === 'bots' || measure === 'gone'
       ? readHistory(database, name, by, part)
       : readActivityHistory(database, { name: site, count: measure }, by, part)
   // All rows have the columns of the first one.

@@ -76,7 +76,7 @@ Flags of export:
   --name <name>               of the activity (default: activity)
   --by <hour|day>             a row for each (default: day)
   --top <dimension>           not the history, but the values with the most views: page,
-                              a dimension of the site, bot or botPurpose
+                              a dimension of the site, bot, botPurpose or gone
   --n <values>                of --top, 1 to 1000 (default: 10)
 
 Flags of import. The same command again goes on where it ended, or says that it is done:

@@ -45,6 +45,7 @@ const VALUES: Readonly<Record<string, readonly (string | null)[]>> = {
   system: ['Windows', 'iOS'],
   language: ['de', 'x1', null],
   section: ['/thread/', '/blog/', null],
+  gone: ['/old/%C3%A4 ← news.example', '/gone'],
   bot: ['GPTBot', 'Googlebot', null],
   botPurpose: ['training', 'search'],
 }

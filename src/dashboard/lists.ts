@@ -6,12 +6,15 @@ import type { ListRange } from './source.js'
 
 /** What bots read: no view of people is among these, and none of these among those of people. */
 const OF_BOTS = ['bot', 'botPurpose', 'bots:page']
+/** Addresses that people went to and that are not there. */
+const GONE = 'gone'
 const BOTS = 'bots:'
 const UNDER = 'under:'
 
 /** Lists that are a tab of another one. */
 const TAB_OF: Readonly<Record<string, string>> = {
   section: 'page',
+  [GONE]: 'page',
   source: 'referrer',
   browser: 'device',
   system: 'device',
@@ -34,19 +37,25 @@ export function listsOf(dimensions: readonly string[]): {
 } {
   const isTab = (one: string): boolean => dimensions.includes(TAB_OF[one] ?? '')
   const tabs = dimensions.filter(isTab).map((one) => ({ dimension: one, tabOf: TAB_OF[one]! }))
-  const ofBots = OF_BOTS.map((dimension) => {
+  const apart = [GONE, ...OF_BOTS].map((dimension) => {
     const tabOf = TAB_OF[dimension]
     return tabOf === undefined ? { dimension } : { dimension, tabOf }
   })
-  return { first: dimensions.filter((one) => !isTab(one)), later: [...tabs, ...ofBots] }
+  return { first: dimensions.filter((one) => !isTab(one)), later: [...tabs, ...apart] }
 }
 
 /** Whether a list is of the views of bots. */
 export const isOfBots = (name: string): boolean => OF_BOTS.includes(name)
 
+/** What the shares of a list are of; `undefined`: it has none. */
+export function wholeOf(name: string): 'pageViews' | 'bots' | undefined {
+  if (name === GONE) return undefined
+  return isOfBots(name) ? 'bots' : 'pageViews'
+}
+
 /** The names of the lists with values that have a history. */
 export function listNames(dimensions: readonly string[]): readonly string[] {
-  return dimensions.length > 0 ? [...dimensions, ...OF_BOTS] : []
+  return dimensions.length > 0 ? [...dimensions, GONE, ...OF_BOTS] : []
 }
 
 /** Whether a list is of the pages under a path. */

@@ -457,6 +457,18 @@ test('browsers, systems and languages are tabs, by the names that the viewer rea
     assert.deepEqual(complaints, [])
   }))
 
+test('missing addresses are a tab of pages, with who leads there and without shares', () =>
+  onStage({}, async ({ page, complaints }) => {
+    await filled(page)
+    await card(page, 'page').getByRole('button', { name: 'Missing' }).click()
+    const missing = card(page, 'gone')
+    await shows(missing.locator('tbody tr'), /^\/old\/ä ← news\.example15,120/)
+    assert.equal(await missing.locator('tbody a').count(), 0, 'they have no history')
+    await sameAsShown(page, missing)
+    assert.deepEqual(await violationsOf(page), [])
+    assert.deepEqual(complaints, [])
+  }))
+
 test('the hours of a week are in a table, in the hours and the words of the viewer', () =>
   onStage({}, async ({ page, source, complaints }) => {
     await filled(page)

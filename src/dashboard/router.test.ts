@@ -470,6 +470,7 @@ for (const [name, express] of expresses) {
         { dimension: 'browser', tabOf: 'device' },
         { dimension: 'system', tabOf: 'device' },
         { dimension: 'language', tabOf: 'country' },
+        { dimension: 'gone', tabOf: 'page' },
         { dimension: 'bot' },
         { dimension: 'botPurpose', tabOf: 'bot' },
         { dimension: 'bots:page', tabOf: 'bot' },

@@ -8,7 +8,7 @@ import { dayText } from '../support/calendar-days.js'
 import { type Cell, csvRow } from '../support/csv.js'
 import { type Asked, list, notesIn, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
-import { askedOf, isOfBots } from './lists.js'
+import { askedOf, wholeOf } from './lists.js'
 import {
   countOf,
   historyQuery,
@@ -175,8 +175,8 @@ function shownList({ source }: Tables, dimension: string, span: Span, asked: Ask
         spanFigures(source, span, asked.calendar, whole),
         list(source, span, { dimension, ...asked }, whole),
       ])
-      const of = isOfBots(dimension) ? 'bots' : 'pageViews'
-      const total = sums!.figures.reduce((all, one) => all + (one[of] ?? 0), 0)
+      const of = wholeOf(dimension)
+      const total = of ? sums!.figures.reduce((all, one) => all + (one[of] ?? 0), 0) : null
       const { figures, ...dated } = top!
       const rows = figures.map((one) => ({ ...one, ...compared(one.pageViews, total, one) }))
       return { ...dated, figures: rows }

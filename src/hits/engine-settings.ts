@@ -1,4 +1,4 @@
-import { type Measure, measureName } from '../page-views/measures.js'
+import { type Measure, measureName, MEASURES } from '../page-views/measures.js'
 import type { ViewRows } from '../page-views/view-recorder.js'
 import { START_COMMAND } from '../support/package-kinds.js'
 import { calendarOf, UTC_ZONE } from '../support/time-zone.js'
@@ -21,6 +21,7 @@ export function hitsRows(settings: HitsSettings): ViewRows<ViewedItem, Hit> {
     what: 'Hits',
     name,
     gridName,
+    measures: MEASURES,
     count,
     logger,
     timeZone,

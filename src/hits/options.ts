@@ -14,7 +14,7 @@ import {
 export interface HitsOptions extends GridOptions {
   /**
    * Name of what is counted, such as `threads`: processes that give the same name count together. 1
-   * to 22 letters, digits, `_`, `.`, `-`; not with `.seen` or `.bots` at its end.
+   * to 22 letters, digits, `_`, `.`, `-`; not with `.seen`, `.bots` or `.gone` at its end.
    */
   name: string
   /**

@@ -2,7 +2,7 @@
 import type { Request, Response } from './express.js'
 import { isbot } from 'isbot'
 import { Judge } from './judge.js'
-import type { Exchange, Verdict } from './page-view.js'
+import { type Exchange, isGone, type Verdict } from './page-view.js'
 import { remembering } from './remembering.js'
 
 /** Headers of a request. They are looked at once, and passed on. */
@@ -26,6 +26,11 @@ export class Exchanges {
   /** @param target that of the request, which is a GET, before routers rewrote it */
   verdictOf(req: Request, res: Response, target: string): Verdict {
     return this.#judge.verdictOf(this.#sent.as(req, res, target), target)
+  }
+
+  /** Tells whether the response that was judged last told a person that a page is not there. */
+  isGone(): boolean {
+    return isGone(this.#sent)
   }
 }
 

@@ -6,14 +6,22 @@ import { identifier, wrongValue } from '../support/options.js'
 
 /**
  * `served`: pages that the server sent to people. `seen`: pages that browsers report as looked at.
- * `bots`: pages that were sent to bots.
+ * `bots`: pages that were sent to bots. `gone`: answers to people who went to a page that is not
+ * there.
  */
-export type Measure = 'served' | 'seen' | 'bots'
+export type Measure = 'served' | 'seen' | 'bots' | 'gone'
 
+/** The measures of page views. */
 export const MEASURES = ['served', 'seen', 'bots'] as const satisfies readonly Measure[]
+export const WITH_GONE: readonly Measure[] = [...MEASURES, 'gone']
 
 /** Ends of the names of measures. */
-const ENDS: Readonly<Record<Measure, string>> = { served: '', seen: '.seen', bots: '.bots' }
+const ENDS: Readonly<Record<Measure, string>> = {
+  served: '',
+  seen: '.seen',
+  bots: '.bots',
+  gone: '.gone',
+}
 
 /** Most characters of a full name. */
 const MAX_FULL_NAME = 32
@@ -26,7 +34,7 @@ export function measureName(name: string, measure: Measure): string {
 
 /** Returns the name and the measure that a full name consists of. */
 export function measureOf(fullName: string): { readonly name: string; readonly measure: Measure } {
-  for (const measure of ['seen', 'bots'] as const) {
+  for (const measure of ['seen', 'bots', 'gone'] as const) {
     const end = ENDS[measure]
     if (fullName.endsWith(end)) return { name: fullName.slice(0, -end.length), measure }
   }
@@ -65,5 +73,5 @@ export function sentMeasure(isBot: boolean): Measure {
 export function measuredName(option: string, value: unknown, start = ''): string {
   const name = identifier(option, value, MAX_FULL_NAME - LONGEST_END - start.length)
   if (measureOf(name).measure === 'served') return name
-  throw wrongValue(option, name, 'a name that does not end in ".seen" or ".bots"')
+  throw wrongValue(option, name, 'a name that does not end in ".seen", ".bots" or ".gone"')
 }

@@ -32,6 +32,8 @@ export interface PageViewSettings<Subject> {
   readonly publicPath: string
   /** Media types that count for bots as pages do. */
   readonly botTypes?: ReadonlySet<string>
+  /** Whether pages that are not there count, in a measure of their own. */
+  readonly countsGone?: boolean
 }
 
 /** Functions that count page views. */
@@ -55,7 +57,7 @@ export function pageViews<Subject>(
   count: Count<Subject>,
   logger: BurstLogger,
 ): PageViews {
-  const { skip, visitors, subject, isOwn, publicPath, botTypes } = settings
+  const { skip, visitors, subject, isOwn, publicPath, botTypes, countsGone } = settings
   const callsBack = settings.callsBack || publicPath !== ''
   const guard = new Guard(logger)
   const exchanges = new Exchanges(visitors.bots, botTypes)
@@ -71,27 +73,32 @@ export function pageViews<Subject>(
    */
   function decide(req: Request, res: Response, place: string | Mount): boolean {
     const target = typeof place === 'string' ? place : place.target
-    if (exchanges.verdictOf(req, res, target) !== 'page') return true
-    return typeof place === 'string' ? ask(req, res, target) : askIn(place, req, res)
+    const verdict = exchanges.verdictOf(req, res, target)
+    const isGone = verdict === 'status' && countsGone === true && exchanges.isGone()
+    if (verdict !== 'page' && !isGone) return true
+    return typeof place === 'string'
+      ? ask(req, res, target, isGone)
+      : askIn(place, req, res, isGone)
   }
 
   // A function in which another one closes over arguments allocates at each call. So these two are
   // apart from those that run for each response.
-  function askIn(mount: Mount, req: Request, res: Response): boolean {
-    return mount.during(req, () => ask(req, res, mount.target))
+  function askIn(mount: Mount, req: Request, res: Response, isGone: boolean): boolean {
+    return mount.during(req, () => ask(req, res, mount.target, isGone))
   }
 
   function skips(says: Skip, req: Request, res: Response): boolean {
     return guard.truth('skip', 'the visit counts', () => says(req, res))
   }
 
-  function ask(req: Request, res: Response, target: string): boolean {
+  function ask(req: Request, res: Response, target: string, isGone: boolean): boolean {
     const { headers } = req
     const treatment = visitors.treatmentOf(headers)
     if (treatment === 'none') return true
     if (skip && skips(skip, req, res)) return true
-    const identity = treatment === 'with visitor' ? visitors.identityOf(req) : undefined
-    const viewed = subject(req, target, sentMeasure(treatment === 'bot'))
+    const isKnown = treatment === 'with visitor' && !isGone
+    const identity = isKnown ? visitors.identityOf(req) : undefined
+    const viewed = subject(req, target, isGone ? 'gone' : sentMeasure(treatment === 'bot'))
     if (viewed === undefined) return false
     if (isOwn?.(req, res, identity)) return true
     count(viewed, identity, visitors.userAgentOf(headers, identity))

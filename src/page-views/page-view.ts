@@ -76,6 +76,16 @@ export function verdictOf(exchange: Exchange): Verdict {
   return isInAdvance(headers) ? 'in advance' : 'page'
 }
 
+/** Status codes of an address that leads to nothing. */
+const GONE = [404, 410]
+
+/** Tells whether a person went to a page that is not there. */
+export function isGone(exchange: Exchange): boolean {
+  const { headers } = exchange
+  if (!GONE.includes(exchange.status) || exchange.method !== 'GET') return false
+  return isWhole(headers, exchange) && !isInAdvance(headers) && !exchange.isBot
+}
+
 const HTML = /^\s*(?:text\/html|application\/xhtml\+xml)\s*(?:;|$)/i
 const ACCEPTS_HTML = /\btext\/html\b/i
 const ATTACHMENT = /^\s*attachment\s*(?:;|$)/i

@@ -8,7 +8,7 @@ import { EngineRecorder } from '../wide-cache/engine-recorder.js'
 import type { EngineSettings } from '../wide-cache/engine-settings.js'
 import { Engines } from '../wide-cache/engines.js'
 import type { CloseReport } from '../wide-cache/writer/closing.js'
-import { type Measure, MEASURES } from './measures.js'
+import type { Measure } from './measures.js'
 import { IncomingViews } from './incoming-views.js'
 import { OwnCalendar } from './own-calendar.js'
 
@@ -19,6 +19,8 @@ export interface ViewRows<View, Row> {
   readonly name: string
   /** Full name of the measure `served`. */
   readonly gridName: string
+  /** Measures that rows are of. */
+  readonly measures: readonly Measure[]
   /** Measure that the figures are of. */
   readonly count: Measure
   readonly logger: Logger
@@ -44,7 +46,7 @@ export abstract class ViewRecorder<
   protected readonly calendar: OwnCalendar
 
   constructor(rows: ViewRows<View, Row>, environment: Environment) {
-    const { gridName, rowOf } = rows
+    const { gridName, measures, rowOf } = rows
     const logger = new BurstLogger(rows.logger, () => environment.clock.elapsed())
     const engines = enginesOf(rows, logger, environment)
     const engine = engines.main
@@ -59,7 +61,7 @@ export abstract class ViewRecorder<
       name: gridName,
       secret: () => secretOf(database),
       forward(time, visitor, view, recordedAt) {
-        const own = engines.of(MEASURES.indexOf(view.measure))
+        const own = engines.of(measures.indexOf(view.measure))
         own?.writer.append(rowOf(time, visitor, view), recordedAt)
       },
     })
@@ -81,11 +83,11 @@ export class ViewCollector<Row> extends EngineRecorder<Row> {
 
 /** Makes the engines of the measures of views. */
 function enginesOf<Row>(
-  { what, name, count, engineOf }: ViewRows<never, Row>,
+  { what, name, measures, count, engineOf }: ViewRows<never, Row>,
   logger: BurstLogger,
   environment: Environment,
 ): Engines<Row> {
   const connections = new Connections<CloseReport>(what, name, environment)
-  const settings = MEASURES.map((measure) => engineOf(measure, logger))
-  return new Engines(connections, settings, environment, MEASURES.indexOf(count))
+  const settings = measures.map((measure) => engineOf(measure, logger))
+  return new Engines(connections, settings, environment, measures.indexOf(count))
 }

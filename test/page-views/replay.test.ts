@@ -10,6 +10,7 @@ import { requestViews } from '../../src/activity/middleware.js'
 import { activitySettings } from '../../src/activity/options.js'
 import { Bots } from '../../src/page-views/exchange.js'
 import { Judge } from '../../src/page-views/judge.js'
+import type { Measure } from '../../src/page-views/measures.js'
 import type { Verdict } from '../../src/page-views/page-view.js'
 import { BROWSER, serving } from '../../src/support/http.fixture.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
@@ -210,7 +211,7 @@ test('every response of a busy log is accounted for, by the rule and by the site
   assert.equal(new Set(wanted).size, 7, 'each verdict is drawn')
 
   const log = keptLog()
-  const counted = { served: [] as number[], seen: [] as number[], bots: [] as number[] }
+  const counted: Record<Measure, number[]> = { served: [], seen: [], bots: [], gone: [] }
   const { middleware } = requestViews(
     activitySettings({ collect: false, page: (req) => String(req.headers['x-line']) }),
     ({ measure, page }) => counted[measure].push(Number(page)),
@@ -255,6 +256,11 @@ test('every response of a busy log is accounted for, by the rule and by the site
   assert.deepEqual(inOrder(counted.served), numbers(pages.filter((one) => !isBot(one))))
   assert.deepEqual(inOrder(counted.bots), numbers(pages.filter(isBot)))
   assert.deepEqual([counted.seen, log.lines], [[], []])
+  const missing = lines.filter(
+    ([verdict, line]) =>
+      verdict === 'status' && [404, 410].includes(line.status) && line.method === 'GET',
+  )
+  assert.equal(counted.gone.length, missing.filter(([, line]) => !isBot({ line, at: 0 })).length)
 })
 
 function ask(agent: Agent, port: number, line: Line, number: number): Promise<number> {

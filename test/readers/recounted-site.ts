@@ -117,5 +117,5 @@ export class RecountedSite {
 }
 
 function recounts<T>(make: () => T): Readonly<Record<Measure, T>> {
-  return { served: make(), seen: make(), bots: make() }
+  return { served: make(), seen: make(), bots: make(), gone: make() }
 }

@@ -10,10 +10,6 @@ export const BOT_DIMENSIONS = ['bot', 'botPurpose'] as const
 
 const MAX_NAME_BYTES = 100
 
-export function isBotDimension(name: string): boolean {
-  return BOT_DIMENSIONS.some((one) => one === name)
-}
-
 /** Returns a function that packs the values of a bot's request. */
 export function botValuesOf(): (req: Received) => string {
   const valuesOf = remembering(packedOf)

@@ -3,7 +3,7 @@ import { identifier, wrongType, wrongValue } from '../../support/options.js'
 import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
-import { isBotDimension } from './bots.js'
+import { APART } from './apart.js'
 import { browser } from './browser.js'
 import { campaign } from './campaign.js'
 import { country } from './country.js'
@@ -47,8 +47,8 @@ export function checkedDimensions(given: unknown): Readonly<Record<string, Dimen
   for (const [name, dimension] of dimensions) {
     identifier('dimensions', name)
     if (name === PAGE) throw wrongValue('dimensions', name, 'another name: every visit has a page')
-    if (isBotDimension(name)) {
-      throw wrongValue('dimensions', name, 'another name: views of bots have this dimension')
+    if (APART.includes(name)) {
+      throw wrongValue('dimensions', name, 'another name: a measure of its own has this dimension')
     }
     if (typeof dimension !== 'function') throw wrongType(`dimensions.${name}`, dimension, ALLOWED)
     const call = MAKERS.get(dimension)

@@ -6,7 +6,7 @@ import { shareSeen, WHY_MORE } from './beside.js'
 import { item, itemLink, query } from './choice.js'
 import { bone, html, renew } from './dom.js'
 import { at, direction, number, percent, shareText, signed } from './format.js'
-import { fullName, label, named, OTHER, ownWords } from './label.js'
+import { fullName, inOneLine, label, named, OTHER, ownWords } from './label.js'
 import { menu } from './menu.js'
 
 /**
@@ -48,11 +48,12 @@ function changeOf({ count, over = count, before }) {
  * @param {string} [about.dimension] of the values; without: items of hits
  * @param {string} [about.name] of the list
  * @param {string} [about.note] what it says of all its values
+ * @param {boolean} [about.isPlain] whether its values have no history
  * @param {(value: string) => import('./choice.js').Parameters} about.address of a value's history
  * @param {() => Promise<readonly Entry[]>} about.all asks for all values
  * @param {(type: string, n: number) => string} about.file the address of what is shown, as a file
  */
-export function list({ title, count, dimension = '', name, note, address, all, file }) {
+export function list({ title, count, dimension = '', name, note, isPlain, address, all, file }) {
   /** @type {Shown | undefined} */
   let shown
   /** All values, while they are shown or sorted by change. @type {readonly Entry[] | undefined} */
@@ -228,10 +229,10 @@ export function list({ title, count, dimension = '', name, note, address, all, f
   function row(entry, { total, isCompared, isSeen }) {
     const { value, count: views, seen } = entry
     const words = ownWords(dimension, value)
-    const hasHistory = value !== null && !(words && value === OTHER)
+    const hasHistory = value !== null && !isPlain && !(words && value === OTHER)
     const name = hasHistory
       ? itemLink(address(value), named(dimension, value))
-      : html('span.name', { tabindex: 0 }, words?.[0] ?? '')
+      : html('span.name', { tabindex: 0 }, words?.[0] ?? inOneLine(label(dimension, value ?? '')))
     name.dataset['tip'] = words ? `${words[0]}\n${words[1]}` : fullName(dimension, value ?? '')
     const share = total ? Math.min(1, views / total) : undefined
     const isCurrent = value !== null && query(address(value)) === query(item())

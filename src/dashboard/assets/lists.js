@@ -39,9 +39,11 @@ const REGULAR = /^(?:page|section|referrer|source|campaign|device|browser|system
 /** @type {Readonly<Record<string, readonly [many: string, one: string]>>} */
 const TITLES = {
   country: ['Countries', 'Country'],
+  gone: ['Missing', 'Missing page'],
   botPurpose: ['Purposes', 'Purpose of bots'],
   'bots:page': ['Pages for bots', 'Page for bots'],
 }
+const GONE = 'gone'
 const OF_BOTS = ['bot', 'botPurpose', 'bots:page']
 const MOST_ITEMS = '100'
 /** So far below the window a card counts as seen. */
@@ -51,7 +53,7 @@ const MARGIN = '200px'
 export const isOfBots = (name = '') => OF_BOTS.includes(name)
 
 /** What the values of a list are. @param {string} name */
-export const valuesOf = (name) => (/^(?:bots|under):/.test(name) ? 'page' : name)
+export const valuesOf = (name) => (/^(?:bots:|under:|gone$)/.test(name) ? 'page' : name)
 
 /** The name of one value. @param {import('./choice.js').Parameters} of */
 export const kindOf = ({ dimension = '', hits }) => hits ?? titlesOf(dimension)[1]
@@ -226,7 +228,7 @@ export function lists() {
     card.element.dataset['asOf'] = top.asOf
     void card.update({
       entries: top.figures.map(entryOf),
-      total: isOfBots(dimension) ? totals.bots : totals.pageViews,
+      total: dimension === GONE ? null : isOfBots(dimension) ? totals.bots : totals.pageViews,
       isCompared,
       ...((top.stale || Date.parse(top.asOf) < Date.parse(asOf)) && { lateSince: top.asOf }),
     })
@@ -253,7 +255,8 @@ function dimensionCard(dimension) {
   const [, path] = dimension.split(/^under:/)
   return list({
     title: path ? `Under ${label('page', path)}` : titlesOf(dimension)[0],
-    count: ofBots ? 'Sent' : 'Views',
+    count: ofBots ? 'Sent' : dimension === GONE ? 'Times' : 'Views',
+    isPlain: dimension === GONE,
     dimension: valuesOf(dimension),
     name: dimension,
     ...(ofBots && {
