@@ -213,7 +213,7 @@ describe("the cache's work", () => {
       // A collector comes 1.5 s after it may, on the average.
       assert.ok(Math.abs(looks - some * 2.5) < 0.03, `${looks}`)
       assert.equal(cells, 1)
-      assert.equal(operations, 2 * layer.frames + 1 + 1 + 1 + 2 + looks)
+      assert.equal(operations, 2 * layer.frames + 1 + 1 + 16 + 1 + 2 + looks)
     }
   })
 
@@ -224,7 +224,7 @@ describe("the cache's work", () => {
   })
 
   it('of a layer without frames is a get a column, the watermark and the hint', () => {
-    assert.equal(cacheWorkOf({ ...layer, frames: 0 }).operations, 17)
+    assert.equal(cacheWorkOf({ ...layer, frames: 0 }).operations, 33)
   })
 
   it('carries each byte in and out once, and that of a new cell twice in', () => {

@@ -3,6 +3,7 @@
  * cells, and what passes between writers, collector and cache. Visits come at random (Poisson),
  * independently in all processes.
  */
+import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { gridSettings } from '../../src/wide-cache/grid-options.js'
 import { ENOUGH_MS, ENOUGH_ROWS } from '../../src/wide-cache/writer/writer.js'
 
@@ -111,10 +112,10 @@ export interface CacheWork {
 /**
  * Returns the work of one layer. Each frame is an `append`; if the cell is new, it finds none, and
  * an `add` sends the frame again. Then its writer reads the watermark. The collector asks for all
- * cells, deletes those that are, and publishes the watermark, and a hint that names all writers.
- * From the moment at which a layer may be drained its writers read the hint each second, until it
- * tells of the layer: a collector comes half a period later, on the average. `keyBytes`: of a
- * cell's key.
+ * cells, and for the keys that show what the cache has lost, deletes the cells that are, and
+ * publishes the watermark, and a hint that names all writers. From the moment at which a layer may
+ * be drained its writers read the hint each second, until it tells of the layer: a collector comes
+ * half a period later, on the average. `keyBytes`: of a cell's key.
  */
 export function cacheWorkOf(layer: {
   frames: number
@@ -134,6 +135,7 @@ export function cacheWorkOf(layer: {
     cells * 4 +
     frames * frameBytes +
     (width - cells) * 'Not found'.length
+  const memory = MEMORY_KEYS.length * (HEADER + keyBytes + HEADER + 4 + '0'.length)
   const deletes = cells * (HEADER + keyBytes + HEADER)
   const hint =
     LIMITS.hintHeaderBytes + Math.min(layer.writers, LIMITS.hintWriters) * LIMITS.hintWriterBytes
@@ -141,8 +143,8 @@ export function cacheWorkOf(layer: {
     HEADER + 8 + keyBytes + hint + HEADER + looks * (HEADER + keyBytes + HEADER + 4 + hint)
   const watermark = (1 + frames) * (HEADER + keyBytes + HEADER + 8 + '1234567890'.length)
   return {
-    operations: frames + cells + frames + width + cells + 2 + looks,
-    bytes: appends + adds + gets + deletes + watermark + hints,
+    operations: frames + cells + frames + width + MEMORY_KEYS.length + cells + 2 + looks,
+    bytes: appends + adds + gets + memory + deletes + watermark + hints,
     copiedBytes: (frames * ((frames / width) * frameBytes)) / 2,
     cells,
     looks,
