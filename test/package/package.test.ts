@@ -234,8 +234,8 @@ test('the tarball holds what users need, and nothing else', () => {
     'dist is what src says (npm run build)',
   )
   const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
-    // The pages of the API, and pictures that the docs on the web show.
-    .filter((file) => /\.\w+$/.test(file) && !/^(?:api\/|dashboard-)/.test(file))
+    // Pages of the API and for contributors, and pictures that the docs on the web show.
+    .filter((file) => /\.\w+$/.test(file) && !/^(?:api\/|contributing\/|dashboard-)/.test(file))
     .map((file) => `docs/${file}`)
   assert.deepEqual(packed.files.filter((file) => file.startsWith('docs/')).sort(), docs.sort())
   const schemas = readdirSync(join(ROOT, 'sql'), { recursive: true, encoding: 'utf8' })
