@@ -290,7 +290,10 @@ each('wrong input names its line and what is allowed, and changes nothing', asyn
   assert.deepEqual(await before(), books)
   assert.equal((await run([DAYS, `${day},1,1`])).status, 0)
   assert.match((await run([DAYS, `${day},2,1`])).log, /another file was imported with --id old/)
-  assert.match((await run([DAYS, `${day},1,1`], { id: 'b' })).log, /line 2: .* with --id old/)
+  const closed = await before()
+  const other = await run([DAYS, `${day},1,1`, `${ago(3)},1,1`], { id: 'b' })
+  assert.match(other.log, /line 2: .* with --id old/)
+  assert.deepEqual(await before(), closed)
   assert.equal(dayIn(day), today() - 9)
 })
 
