@@ -225,7 +225,8 @@ for (const [where, fresh] of databases) {
       },
     })
     const [from, until] = [range.from, range.to].map((ms) => new Date(ms).toISOString())
-    const flags = { name: undefined, by: undefined, format: undefined, n: 2 }
+    const unset = { name: undefined, by: undefined, format: undefined, value: undefined }
+    const flags = { ...unset, dimension: undefined, n: 2 }
     await exportSums({ database, from, to: until, top: 'bot', ...flags }, SILENT, out)
     assert.equal(printed, 'value,pageViews\r\nGPTBot,8\r\nUptimeRobot,5\r\n')
     await activity.close()

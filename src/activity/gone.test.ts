@@ -101,7 +101,8 @@ for (const [where, fresh] of databases) {
       },
     })
     const [from, until] = [range.from, range.to].map((ms) => new Date(ms).toISOString())
-    const flags = { name: undefined, by: undefined, format: undefined, n: 1 }
+    const unset = { name: undefined, by: undefined, format: undefined, value: undefined }
+    const flags = { ...unset, dimension: undefined, n: 1 }
     await exportSums({ database, from, to: until, top: 'gone', ...flags }, SILENT, out)
     assert.equal(printed, `value,pageViews\r\n${value},2\r\n`)
     await activity.close()

@@ -41,6 +41,8 @@ export const FLAGS = {
     by: 'text',
     top: 'text',
     n: 'number',
+    dimension: 'text',
+    value: 'text',
   },
   import: {
     name: 'text',

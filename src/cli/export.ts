@@ -8,9 +8,16 @@ import { readCalendar } from '../activity/days.js'
 import { hasImported } from '../activity/imported-days.js'
 import { exportQuery, keptFrom, checkedTop, wholeDays } from '../activity/ranges.js'
 import { readActivityTop } from '../activity/activity-top.js'
-import type { ActivityPeriod, MeasuredPeriod, ValueViews } from '../dashboard/site-figures.js'
+import { askedValue } from '../activity/sums.js'
+import { readValueHistory } from '../activity/value-history.js'
+import type {
+  ActivityPeriod,
+  MeasuredPeriod,
+  ValuePeriod,
+  ValueViews,
+} from '../dashboard/site-figures.js'
 import type { Database, Queryable } from '../database/database.js'
-import { measureName, measureOf } from '../page-views/measures.js'
+import { type Measure, measureName, measureOf } from '../page-views/measures.js'
 import { type Calendar, type Period, type PeriodRange, UTC } from '../support/calendar.js'
 import { type Cell, csvRow } from '../support/csv.js'
 import type { Logger } from '../support/logger.js'
@@ -36,7 +43,13 @@ export async function exportSums(
 ): Promise<void> {
   // All flags, before anything is opened.
   const format = oneOf('format', options.format ?? 'csv', ['csv', 'ndjson'])
-  const read = options.top === undefined ? historyOf(options) : topOf(options, options.top)
+  const { top, dimension } = options
+  const read =
+    top !== undefined
+      ? topOf(options, top)
+      : dimension !== undefined
+        ? valueHistoryOf(options, dimension)
+        : historyOf(options)
   await withActivities(options.database, logger, async (database) => {
     const rows = read(database, await activityNamed(database, options.name))
     const text = format === 'csv' ? asCsv(rows) : asLines(rows)
@@ -47,35 +60,76 @@ export async function exportSums(
 type Read = (database: Database, name: string) => Rows
 
 function historyOf(options: ExportOptions): Read {
+  if (options.value !== undefined) throw new UsageError('--value goes with --dimension')
+  const { by, rangeIn } = periodsOf(options)
+  return async function* (database, name) {
+    const { name: site, measure } = measureOf(name)
+    yield* history(database, name, by, await rangeIn(database, name), (part) =>
+      isApart(measure)
+        ? readHistory(database, name, by, part)
+        : readActivityHistory(database, { name: site, count: measure }, by, part),
+    )
+  }
+}
+
+function valueHistoryOf(options: ExportOptions, dimension: string): Read {
+  if (!options.value) throw new UsageError('--value is missing')
+  const { by, rangeIn } = periodsOf(options)
+  const value = askedValue(dimension, options.value)
+  return async function* (database, asked) {
+    const { name, known } = await placeOf(database, asked, 'dimension', dimension)
+    yield* history(database, name, by, await rangeIn(database, name), (part) =>
+      readValueHistory(database, name, by, part, { dimension: known, value }),
+    )
+  }
+}
+
+/** Hours or days to export, and how the range of a name is found. */
+function periodsOf(options: ExportOptions) {
   if (options.n !== undefined) throw new UsageError('--n goes with --top')
   const by = oneOf('by', options.by ?? 'day', ['hour', 'day'])
   const query = { ...momentsOf(options), by }
   exportQuery(query, UTC)
-  return async function* (database, name) {
-    const { range } = exportQuery(query, await readCalendar(database, name))
-    yield* history(database, name, by, range)
-  }
+  const rangeIn = async (database: Database, name: string): Promise<PeriodRange> =>
+    exportQuery(query, await readCalendar(database, name)).range
+  return { by, rangeIn }
 }
 
 function topOf(options: ExportOptions, dimension: string): Read {
-  if (options.by !== undefined) throw new UsageError('--by does not go with --top')
+  for (const flag of ['by', 'dimension', 'value'] as const) {
+    if (options[flag] !== undefined) throw new UsageError(`--${flag} does not go with --top`)
+  }
   const query = { ...momentsOf(options), n: options.n }
   checkedTop(query, UTC)
   return async function* (database, asked) {
-    const apart = apartOf(dimension)
-    const site = measureOf(asked).name
-    const name = apart ? await activityNamed(database, measureName(site, apart.measure)) : asked
-    const known = await dimensionNamed(database, name, 'top', apart?.dimension ?? dimension)
+    const { name, known } = await placeOf(database, asked, 'top', dimension)
     const calendar = await readCalendar(database, name)
     const { range, n } = checkedTop(query, calendar)
     const hours = wholeDays(range, await keptFromOf(database, name, calendar), calendar)
-    const { measure } = measureOf(name)
-    const values =
-      measure === 'bots' || measure === 'gone'
-        ? await readTop(database, name, known, hours, { n })
-        : await readActivityTop(database, { name: site, count: measure }, known, hours, { n })
+    const { name: site, measure } = measureOf(name)
+    const values = isApart(measure)
+      ? await readTop(database, name, known, hours, { n })
+      : await readActivityTop(database, { name: site, count: measure }, known, hours, { n })
     yield* withSameColumns(values)
   }
+}
+
+/** The name that has the values of a dimension, and what the dimension is called there. */
+async function placeOf(
+  database: Database,
+  asked: string,
+  flag: string,
+  dimension: string,
+): Promise<{ name: string; known: string }> {
+  const apart = apartOf(dimension)
+  const { name: site } = measureOf(asked)
+  const name = apart ? await activityNamed(database, measureName(site, apart.measure)) : asked
+  return { name, known: await dimensionNamed(database, name, flag, apart?.dimension ?? dimension) }
+}
+
+/** Whether a measure is none of people's views. */
+function isApart(measure: Measure): measure is 'bots' | 'gone' {
+  return measure === 'bots' || measure === 'gone'
 }
 
 /** Where views of the other measure are known of some values only, others have an empty cell. */
@@ -107,12 +161,8 @@ async function* history(
   name: string,
   by: Period,
   { from, to }: PeriodRange,
+  read: (part: PeriodRange) => Promise<(MeasuredPeriod | ActivityPeriod | ValuePeriod)[]>,
 ): AsyncGenerator<Row> {
-  const { name: site, measure } = measureOf(name)
-  const read = (part: PeriodRange): Promise<(MeasuredPeriod | ActivityPeriod)[]> =>
-    measure === 'bots' || measure === 'gone'
-      ? readHistory(database, name, by, part)
-      : readActivityHistory(database, { name: site, count: measure }, by, part)
   // All rows have the columns of the first one.
   const marks = by === 'day' && (await hasImported(database, name, { from, to }))
   for (let at = from; at < to; at += PERIODS_A_READ) {

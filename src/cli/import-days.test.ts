@@ -153,6 +153,8 @@ each(
       top: undefined,
       n: undefined,
       format: undefined,
+      dimension: undefined,
+      value: undefined,
     }
     await exportSums({ ...unset, database: url, from: ago(6), to: ago(3) }, keptLog(), out)
     assert.deepEqual(

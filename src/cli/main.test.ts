@@ -278,6 +278,8 @@ describe('export', () => {
       'value,pageViews,served\r\n/a,2,1\r\n/c,1,0\r\n',
     )
     assert.equal(await exported('blog.bots', ...top), 'value,pageViews\r\n/b,2\r\n')
+    const ofBot = await exported('blog', '--dimension', 'bot', '--value', 'Googlebot')
+    assert.match(ofBot, /^start,pageViews\r\n[^]*,2\r\n/)
   })
 
   test('prints the values of a dimension; what a formula would be is none', async () => {
@@ -292,9 +294,20 @@ describe('export', () => {
     )
   })
 
+  test('prints the history of one value', async () => {
+    const one = ['--dimension', 'page', '--value', '/late', '--to', '2026-05-19']
+    assert.equal(
+      await exported(...one),
+      'start,pageViews\r\n2026-05-17T00:00:00.000Z,0\r\n2026-05-18T00:00:00.000Z,1\r\n',
+    )
+  })
+
   test('says which names and dimensions there are', async () => {
     for (const [args, said] of [
       [['--name', 'shoppe'], /names with visits: shop /],
+      [['--dimension', 'page'], /--value is missing/],
+      [['--value', '/late'], /--value goes with --dimension/],
+      [['--top', 'page', '--value', '/late'], /--value does not go with --top/],
       [['--top', 'country'], /--top: this dimension has no values; dimensions with values: page /],
     ] as const) {
       const ran = await run(['export', ...flags, ...args], env)

@@ -78,6 +78,7 @@ Flags of export:
   --top <dimension>           not the history, but the values with the most views: page,
                               a dimension of the site, bot, botPurpose or gone
   --n <values>                of --top, 1 to 1000 (default: 10)
+  --dimension <dimension>, --value <text>  only the views of one value, as top() shows it
 
 Flags of import. The same command again goes on where it ended, or says that it is done:
   --name <name>               of the hits, as in createHits(), or of the activity
