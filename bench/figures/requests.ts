@@ -1,5 +1,6 @@
 /** Costs of a request: the parts `overhead` and `micro`. */
 import { CASES, REPEATED, WELL } from '../overhead/outages.js'
+import { CONTENDERS as AT_RATES, MAIN } from '../parts/rates.js'
 import {
   APPEND,
   BUFFER,
@@ -20,12 +21,13 @@ import {
   PINO,
   PROMETHEUS,
   REDIS,
+  SAME_RULES,
   SESSION,
   THROUGHPUT,
   UPDATES,
   WIDE_CACHE,
 } from '../overhead/contenders.js'
-import type { Samples } from '../harness/samples.js'
+import type { Metric, Samples } from '../harness/samples.js'
 import { interval } from '../harness/statistics.js'
 import { costText } from '../harness/table.js'
 import { type Figures, metric, settingsOf, share, shown } from './measured.js'
@@ -44,6 +46,7 @@ const NAMES: ReadonlyMap<string, string> = new Map([
   [REDIS.label, '`RPUSH` to a Redis list'],
   [HASH.label, '`HINCRBY` in a Redis hash, 60 s'],
   [BUFFER.label, 'a buffer in the process, 10 s'],
+  [SAME_RULES.label, 'a buffer by the same rules, hashes and rows, 10 s'],
   [UPDATES.label, 'the same with sums, row by row'],
   [MORGAN.label, '`morgan` to a file'],
   [PINO.label, '`pino-http` to a file'],
@@ -69,6 +72,26 @@ export function ofHook(samples: Samples, label: string, setting: string): string
     ? '100'
     : share(interval(samples.of(label, setting, THROUGHPUT)))
 }
+
+/** Over an empty hook, by the rate of requests: of all threads, or of the main one. */
+const byRate =
+  (of: Metric): Figures =>
+  (read) => {
+    const measured = read('rates')
+    return {
+      rows: AT_RATES.filter((contender) => contender !== EMPTY_HOOK).map(({ label }) => ({
+        'µs over an empty hook': contenderName(label),
+        ...Object.fromEntries(
+          settingsOf(measured, label).map((setting) => [
+            setting,
+            shown(measured.samples.spread(label, setting, of)),
+          ]),
+        ),
+      })),
+    }
+  }
+export const rates = byRate(OVER_HOOK)
+export const ratesOfMain = byRate(MAIN)
 
 export const overhead: Figures = (read) => {
   const { samples } = read('overhead')

@@ -25,7 +25,15 @@ import {
 } from './losses.js'
 import type { Figures } from './measured.js'
 import { apart, relatives, relativesInShort, viewers } from './relatives.js'
-import { outages, overhead, overheadBehind, overheadPage, steps } from './requests.js'
+import {
+  outages,
+  overhead,
+  overheadBehind,
+  overheadPage,
+  rates,
+  ratesOfMain,
+  steps,
+} from './requests.js'
 import { besideRetention, retention, retentionForLong } from './retention.js'
 import { machine, missed, reached, runs, settings } from './runs.js'
 import { storage } from './storage.js'
@@ -45,6 +53,8 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     'overhead-page': overheadPage,
     'overhead-behind': overheadBehind,
     outages,
+    rates,
+    'rates-main': ratesOfMain,
     steps,
     collecting,
     'collecting-dimensions': collectingDimensions,

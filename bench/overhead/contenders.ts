@@ -50,6 +50,12 @@ export const BUFFER: Contender = {
   label: '(j) 10 s in the process',
   counts: 'requests in SQL',
 }
+/** With wide-cache's rule of what counts, its hashes and its rows. */
+export const SAME_RULES: Contender = {
+  peer: 'buffer-same-rules',
+  label: '(j) 10 s in the process, by the same rules',
+  counts: 'requests in SQL',
+}
 export const UPDATES: Contender = {
   peer: 'buffer-updates',
   label: '(k) 10 s in the process, row by row',

@@ -227,7 +227,7 @@ async function stop({ contender, site, app, crowd, collector }: Running): Promis
   collector?.kill('SIGKILL')
 }
 
-async function startCollector(
+export async function startCollector(
   bench: Bench,
   memcached: string,
   mysqlUrl: string,

@@ -111,6 +111,18 @@ export class Crowd {
     return { latencies, seconds: (performance.now() - began) / 1000 }
   }
 
+  /** The same until so many are answered. */
+  async ask(path: string, requests: number): Promise<number[]> {
+    const latencies: number[] = []
+    let left = requests
+    await Promise.all(
+      this.#connections.map(async (connection) => {
+        while (left-- > 0) latencies.push(await connection.get(path))
+      }),
+    )
+    return latencies
+  }
+
   close(): void {
     for (const connection of this.#connections) connection.close()
   }

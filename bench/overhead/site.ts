@@ -4,6 +4,7 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { hasEnded } from '../../test/servers/process.js'
 import type { Cores } from '../harness/cores.js'
@@ -109,6 +110,13 @@ export class Site {
     this.#child.stderr
       ?.setEncoding('utf8')
       .on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
+  }
+
+  /** Microseconds of CPU that the main thread of its process has taken, by /proc. */
+  mainCpu(): number {
+    const { pid } = this.#child
+    const [ns] = readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'latin1').split(' ')
+    return Number(ns) / 1000
   }
 
   /** Microseconds of CPU that its process has taken, with all its threads. */

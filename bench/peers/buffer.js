@@ -6,7 +6,7 @@ import { openVisits } from './visits.js'
 
 const FLUSH_MS = 10_000
 
-export async function start({ mysqlUrl }) {
+export async function openBuffer(mysqlUrl) {
   const visits = await openVisits(mysqlUrl, 1)
   let buffer = []
   let flushing = Promise.resolve()
@@ -22,13 +22,9 @@ export async function start({ mysqlUrl }) {
   }
   const flush = () => (flushing = flushing.then(write))
   const timer = setInterval(flush, FLUSH_MS)
-  const { record, use } = tracker(async (visit) => {
-    buffer.push(visit)
-  })
   return {
-    use,
-    record,
-    finish: flush,
+    push: (visit) => void buffer.push(visit),
+    flush,
     async count() {
       await flush()
       return visits.count()
@@ -39,4 +35,10 @@ export async function start({ mysqlUrl }) {
       await visits.close()
     },
   }
+}
+
+export async function start({ mysqlUrl }) {
+  const { push, flush, count, close } = await openBuffer(mysqlUrl)
+  const { record, use } = tracker(async (visit) => push(visit))
+  return { use, record, finish: flush, count, close }
 }
