@@ -15,13 +15,13 @@ import { activitySettings } from '../../src/activity/options.js'
 import { SiteActivity } from '../../src/activity/site-activity.js'
 import { mysql } from '../../src/database/mysql/mysql.js'
 import { systemClock } from '../../src/support/clock.js'
-import { systemEnvironment } from '../../src/support/environment.js'
 import { violationsOf } from '../../src/support/browser.fixture.js'
 import { eventually } from '../../src/support/eventually.fixture.js'
 import { addHits } from '../../src/hits/history.js'
 import { ItemHits } from '../../src/hits/item-hits.js'
 import { hitsSettings } from '../../src/hits/options.js'
 import { startBrowser } from '../servers/browser.js'
+import { hostClock } from '../servers/host-clock.js'
 import { startMariadb } from '../servers/mariadb.js'
 import { startMemcached } from '../servers/memcached.js'
 import { PAST_DIMENSIONS, writePast } from './past.js'
@@ -36,10 +36,16 @@ const HOUR_MS = 3_600_000
 const DAYS = 365
 const WIDTHS = [1400, 390]
 const VISIT_MS = 100
+const AHEAD_MS = 30_000
 const logger = { info: () => undefined, warn: console.log, error: console.log }
 
-const [mariadb, memcached, browser] = await Promise.all([
+// The clock of one database is behind that of this host. A clock of this process that is ahead
+// would not do: node-cron reads the system's.
+const behind = hostClock()
+behind.step(-AHEAD_MS)
+const [mariadb, mariadbBehind, memcached, browser] = await Promise.all([
   startMariadb(),
+  startMariadb([], { env: behind.env }),
   startMemcached(),
   startBrowser(),
 ])
@@ -61,9 +67,9 @@ interface OfSite {
   readonly collect?: false
   readonly retentionHours?: number
   readonly historyDays?: number
+  readonly database?: string
 }
-function site(name: string, options: OfSite = {}, aheadMs = 0, visits = 800): void {
-  const clock = { ...systemClock, now: () => systemClock.now() + aheadMs }
+function site(name: string, options: OfSite = {}, visits = 800): void {
   const activity = new SiteActivity(
     activitySettings({
       name,
@@ -75,7 +81,6 @@ function site(name: string, options: OfSite = {}, aheadMs = 0, visits = 800): vo
       dimensions: PAST_DIMENSIONS,
       ...options,
     }),
-    { ...systemEnvironment, clock },
   )
   for (let i = 0; i < visits; i++) {
     const at = systemClock.now() - Math.floor(20 * HOUR_MS * Math.random())
@@ -95,11 +100,11 @@ const counted = past
   .filter(({ page }) => page !== '/')
   .map(({ page, time }) => ({ item: page.slice('/threads/'.length), at: time }))
 await root.transaction((tx) => addHits(tx, hits.name, counted, UTC))
-site('site', { retentionHours: 24 * 400, historyDays: 366 }, 0, 0)
+site('site', { retentionHours: 24 * 400, historyDays: 366 }, 0)
 site('young')
-site('empty', {}, 0, 0)
+site('empty', {}, 0)
 site('uncollected', { collect: false })
-site('ahead', {}, 30_000)
+site('ahead', { database: mariadbBehind.url() })
 site('jumped')
 app.use('/shared', activities.get('site')!.dashboard({ shared: true }))
 app.use('/figures', activities.get('site')!.dashboard({ authorize: () => 'figures', hits: [hits] }))
@@ -237,7 +242,7 @@ try {
   await browser.close()
   await Promise.all([hits, ...activities.values()].map((one) => one.close()))
   await root.close()
-  await Promise.all([mariadb.stop(), memcached.stop()])
+  await Promise.all([mariadb.stop(), mariadbBehind.stop(), memcached.stop()])
 }
 
 /** A page whose panels are all filled. */
