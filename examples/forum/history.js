@@ -105,6 +105,17 @@ const CRAWLERS = [
   ['ChatGPT-User assistant', 0.08],
   ['UptimeRobot monitoring', 0.1],
 ]
+/** People who went to a page that is not there, as a share of those who read one. */
+const MISSED = 0.015
+/** Where they went, with the host whose link leads there, and the shares. */
+const MISSING = [
+  ['/forum/viewtopic.php ← links.example', 0.34],
+  ['/threads/sharpening ← search.example', 0.22],
+  ['/threads/brade ← bread.example', 0.16],
+  ['/about', 0.12],
+  ['/rss', 0.09],
+  ['/members ← search.example', 0.07],
+]
 
 /**
  * Writes it to a database in which no process counts yet.
@@ -126,10 +137,12 @@ export async function writeHistory({ file, activity, hits, threads }) {
     for (const [measure, share] of [
       ['seen', SEEN],
       ['bots', BOTS],
+      ['gone', MISSED],
     ]) {
       const name = measureName(activity, measure)
       const some = visits.flatMap((visit) => {
         if (random() >= share) return []
+        if (measure === 'gone') return toMissing(visit, random)
         return measure === 'bots' ? ofBot(visit, random) : visit
       })
       await database.transaction((tx) => commitVisits(some, tx, { now, name }))
@@ -183,6 +196,12 @@ function ofBot(visit, random) {
   const [bot, botPurpose] = (oneOf(CRAWLERS, random) ?? CRAWLERS[0][0]).split(' ')
   const values = packDimensions(['bot', bot, 'botPurpose', botPurpose])
   return { ...visit, visitor: null, dimensions: visit.dimensions + values }
+}
+
+/** A click at that time on a link to a page that is not there. */
+function toMissing({ time }, random) {
+  const page = oneOf(MISSING, random) ?? MISSING[0][0]
+  return { time, visitor: null, page, dimensions: packDimensions([]) }
 }
 
 /** The front page, or a thread: the first ones more often. */

@@ -149,7 +149,7 @@ test('a port in use, an invalid port and an unknown flag have plain errors', asy
   assert.match(unknown.output(), /Unknown option '--traffic'/)
 })
 
-test('a demo with an invented history has it on its dashboard, with bots and a note', async () => {
+test('a demo with an invented history shows it, with bots, missing pages and a note', async () => {
   const forum = await startForum(['--history', '--no-traffic'])
   const read = async (path: string) => {
     const { figures } = (await (await fetch(`${forum.origin}/admin/activity/${path}`)).json()) as {
@@ -166,6 +166,7 @@ test('a demo with an invented history has it on its dashboard, with bots and a n
   for (const [dimension, most] of [
     ['section', '/threads/'],
     ['bot', 'GPTBot'],
+    ['gone', '/forum/viewtopic.php ← links.example'],
   ]) {
     const [first] = await read(`top.json?dimension=${dimension}`)
     assert.equal(first?.value, most)
