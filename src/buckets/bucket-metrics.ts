@@ -35,40 +35,22 @@ export interface ProcessTable extends MetricTable {
 /**
  * @param what as in the names of the metrics
  * @param taken what processing takes from the queue
- * @param call the function of the user that it calls
  */
-export function processTable(
-  what: string,
-  taken: string,
-  unit: string,
-  call: string,
-): ProcessTable {
+export function processTable(what: string, taken: string, unit: string): ProcessTable {
   return {
-    runs: counter(
-      `process_${what}_runs`,
-      '{run}',
-      'Processing runs of this process that succeeded.',
-    ),
-    failures: counter(
-      `process_${what}_failures`,
-      '{run}',
-      'Processing runs of this process that failed.',
-    ),
-    taken: counter(
-      `process_${what}_${taken}`,
-      unit,
-      `The ${taken} that its runs took from the queue.`,
-    ),
+    runs: counter(`process_${what}_runs`, '{run}', 'Processing runs that succeeded.'),
+    failures: counter(`process_${what}_failures`, '{run}', 'Processing runs that failed.'),
+    taken: counter(`process_${what}_${taken}`, unit, 'What its runs took from the queue.'),
     seconds: counter(`process_${what}_seconds`, 's', 'Seconds that its runs took.'),
     callSeconds: gauge(
       `process_${what}_call_seconds`,
       's',
-      `Seconds that the oldest call of ${call} under way has run; 0: none is under way.`,
+      'Seconds that the oldest call of onUpdate or the exporter has run; 0: none is under way.',
     ),
     timeouts: counter(
       `process_${what}_call_timeouts`,
       '{call}',
-      `Calls of ${call} that were given up at their time limit.`,
+      'Calls of onUpdate or the exporter that were given up at their time limit.',
     ),
     figuresAge: gauge(
       `process_${what}_figures_age_seconds`,

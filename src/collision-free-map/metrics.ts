@@ -29,6 +29,6 @@ async function read(
 
 export const MAP_METRICS = {
   stored: STORED,
-  process: processTable('map', 'updates', '{update}', 'onUpdate'),
+  process: processTable('map', 'updates', '{update}'),
   read,
 } satisfies QueueMetrics<typeof STORED>

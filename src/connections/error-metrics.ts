@@ -6,17 +6,17 @@ import type { ErrorCounts } from './counting.js'
 const CACHE_ERRORS = counter(
   'process_cache_errors',
   '{error}',
-  'Cache operations of this process that got no usable answer.',
+  'Cache operations that got no usable answer.',
 )
 const DATABASE_ERRORS = counter(
   'process_database_errors',
   '{error}',
-  'Statements and transactions of this process that failed, except for conflicts and refused rows.',
+  'Statements and transactions that failed, except for conflicts and refused rows.',
 )
 const CONFLICTS = counter(
   'process_database_conflicts',
   '{conflict}',
-  'Transactions of this process that met the locks of another one. They are retried.',
+  'Transactions that met locks of others. They are retried.',
 )
 
 export const CACHE_ERROR_METRICS: readonly Metric[] = [CACHE_ERRORS]

@@ -37,6 +37,6 @@ async function read(
 
 export const EXPORT_METRICS = {
   stored: STORED,
-  process: processTable('export', 'entries', '{entry}', 'the exporter'),
+  process: processTable('export', 'entries', '{entry}'),
   read,
 } satisfies QueueMetrics<typeof STORED>

@@ -21,12 +21,23 @@ const SECTIONS: Readonly<Record<string, readonly Metric[]>> = {
   'Of an activity, from SQL': all({ ...BOOK_METRICS, ...VIEW_METRICS }),
   'Of one process': all(PROCESS_METRICS),
   'Errors of one process': [...CACHE_ERROR_METRICS, ...DATABASE_ERROR_METRICS],
-  'Of a collision-free map': all(MAP_METRICS.stored, MAP_METRICS.process),
-  'Of an export queue': all(EXPORT_METRICS.stored, EXPORT_METRICS.process),
+  'Of a map or an export queue': all(
+    MAP_METRICS.stored,
+    EXPORT_METRICS.stored,
+    MAP_METRICS.process,
+    EXPORT_METRICS.process,
+  ),
 }
 
+/** A row has all metrics that mean the same. */
 function tableOf(metrics: readonly Metric[]): string {
-  const rows = metrics.map(({ name, help }) => `| \`${name}\` | ${help.replace(/\.$/, '')} |`)
+  const names = new Map<string, string[]>()
+  for (const { name, help } of metrics) {
+    names.set(help, [...(names.get(help) ?? []), `\`${name}\``])
+  }
+  const rows = [...names].map(
+    ([help, all]) => `| ${all.join('<br>')} | ${help.replace(/\.$/, '')} |`,
+  )
   return ['| metric | meaning |', '| --- | --- |', ...rows].join('\n')
 }
 

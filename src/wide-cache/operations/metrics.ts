@@ -66,12 +66,8 @@ export const NAME_METRICS = {
 
 /** Metrics of one process. Its counters begin at zero when it starts. */
 export const PROCESS_METRICS = {
-  issued: counter(
-    'process_issued',
-    '{row}',
-    'Rows that this process has recorded, dropped ones too.',
-  ),
-  dropped: counter('process_dropped', '{row}', 'Rows that this process has dropped.'),
+  issued: counter('process_issued', '{row}', 'Rows that were recorded, dropped ones too.'),
+  dropped: counter('process_dropped', '{row}', 'Rows that were dropped.'),
   outboxFrames: gauge('process_outbox_frames', '{frame}', 'Frames that its outbox holds.'),
   outboxBytes: gauge('process_outbox_bytes', 'By', 'Memory that these frames take.'),
   unconfirmedAge: gauge(
@@ -82,19 +78,15 @@ export const PROCESS_METRICS = {
   directCommits: counter(
     'process_direct_commits',
     '{transaction}',
-    'Transactions of direct commits of this process.',
+    'Transactions of its direct commits.',
   ),
   directRows: counter(
     'process_direct_rows',
     '{row}',
     'Rows that its direct commits brought to SQL.',
   ),
-  drains: counter('process_drains', '{drain}', 'Drains of this process that succeeded.'),
-  drainFailures: counter(
-    'process_drain_failures',
-    '{drain}',
-    'Drains of this process that failed.',
-  ),
+  drains: counter('process_drains', '{drain}', 'Drains that succeeded.'),
+  drainFailures: counter('process_drain_failures', '{drain}', 'Drains that failed.'),
   drainedRows: counter('process_drained_rows', '{row}', 'Rows that its drains committed.'),
   drainSeconds: counter('process_drain_seconds', 's', 'Seconds that its drains took.'),
   drainBusySeconds: counter(
