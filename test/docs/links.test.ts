@@ -1,6 +1,6 @@
 /**
  * Links and pictures of the README, the docs and the project's other pages lead somewhere; those of
- * the README also where only the package is.
+ * pages in the package also where only the package is.
  */
 import assert from 'node:assert/strict'
 import { existsSync, readFileSync, statSync } from 'node:fs'
@@ -18,7 +18,8 @@ import {
 } from './markdown.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-const MOST_WORDS = 700
+/** As `wc -w` counts them. */
+const MOST_WORDS = { 'the README': 700, docs: 34_000, 'docs/contributing': 10_000 }
 const MOST_BYTES = 100_000
 
 const { files: packed } = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as {
@@ -77,6 +78,8 @@ function broken(page: Page): string[] {
 
 /** Whether the package has a file: `files` names it or its folder, and no line with `!` does. */
 function isPacked(file: string): boolean {
+  // npm packs it always.
+  if (file === 'README.md') return true
   const isNamed = (line: string): boolean => {
     const pattern = line.replace(/[.+]/g, String.raw`\$&`).replaceAll('*', '[^/]*')
     return new RegExp(`^${pattern}(?:/|$)`).test(file)
@@ -104,14 +107,30 @@ test('a broken link would be seen', () => {
   )
 })
 
-test('the README refers only to what is in the package', () => {
-  const links = linksOf(readme)
-  assert(links.length > 10)
-  assert.deepEqual(
-    links.filter(({ file }) => !isPacked(file)).map(({ target }) => target),
-    [],
-  )
-  assert(!isPacked('docs/api/README.md'), 'what `files` leaves out would be seen')
+describe('a page of the package refers only to what is in the package:', () => {
+  const inPackage = pages().filter(({ file }) => isPacked(file))
+  test('README, CHANGELOG, docs and deploy kit are such pages', () => {
+    for (const file of ['README.md', 'CHANGELOG.md', 'docs/hits.md', 'deploy/README.md']) {
+      assert(
+        inPackage.some((page) => page.file === file),
+        file,
+      )
+    }
+    for (const file of ['docs/api/README.md', 'docs/contributing/testing.md', 'CONTRIBUTING.md']) {
+      assert(!isPacked(file), `what \`files\` leaves out would be seen: ${file}`)
+    }
+  })
+
+  for (const page of inPackage) {
+    test(page.file, () => {
+      assert.deepEqual(
+        linksOf(page)
+          .filter(({ file }) => !isPacked(file))
+          .map(({ target }) => target),
+        [],
+      )
+    })
+  }
 })
 
 test('README or CONTRIBUTING leads to every page of the docs, or to one that does', () => {
@@ -131,10 +150,33 @@ test('README or CONTRIBUTING leads to every page of the docs, or to one that doe
   )
 })
 
-test(`the README has at most ${MOST_WORDS} words`, () => {
-  // Without the lines of tables.
-  const words = readme.text.match(/[^\s|]+/g)?.filter((word) => !/^-+:?$/.test(word)).length ?? 0
-  assert(words <= MOST_WORDS, `${words} words`)
+describe('pages have few words:', () => {
+  const contributing = (page: Page): boolean => page.file.startsWith('docs/contributing/')
+  const PAGES: Record<keyof typeof MOST_WORDS, readonly Page[]> = {
+    'the README': [readme],
+    docs: writtenDocs().filter((page) => !contributing(page)),
+    'docs/contributing': writtenDocs().filter(contributing),
+  }
+  for (const [what, some] of Object.entries(PAGES)) {
+    const most = MOST_WORDS[what as keyof typeof MOST_WORDS]
+    test(`${what}: at most ${most}`, () => {
+      assert(some.length > 0)
+      const words = some.reduce((sum, { text }) => sum + (text.match(/\S+/g)?.length ?? 0), 0)
+      assert(words <= most, `${words} words`)
+    })
+  }
+})
+
+test('a page that begins with an example says in which kind of file it works', () => {
+  const first = [readme, ...writtenDocs()].flatMap(({ file, text }) => {
+    const at = /^```js\n/m.exec(text)?.index
+    return at === undefined ? [] : [{ file, before: text.slice(0, at) }]
+  })
+  assert(first.length > 10)
+  assert.deepEqual(
+    first.flatMap(({ file, before }) => (before.includes('.mjs`') ? [] : [file])),
+    [],
+  )
 })
 
 test('the pictures of the README are small', () => {
