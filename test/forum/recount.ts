@@ -118,13 +118,24 @@ async function ofNow(recount: Recount): Promise<void> {
   const { page } = recount
   const tile = page.locator('#tile-now')
   if ((await tile.count()) === 0) return
-  const asOf = await asOfIn(page.locator('main'))
-  const visitors = count((await tile.locator('strong').textContent()) ?? '')
-  const [, views = ''] =
-    /\n([\d,]+) page views/.exec((await tile.getAttribute('data-tip')) ?? '') ?? []
+  // In one look, since the page may get newer figures between two.
+  const [moment, visitors, tip] = (await page.evaluate(
+    `[
+      document.querySelector('main').dataset.asOf,
+      document.querySelector('#tile-now strong').textContent,
+      document.querySelector('#tile-now').dataset.tip ?? '',
+    ]`,
+  )) as [string, string, string]
+  const asOf = toSecond(moment)
+  const [, views = ''] = /\n([\d,]+) page views/.exec(tip) ?? []
   const [from, to] = [asOf - WINDOW_MS, asOf]
   same(recount, String(count(views)), String(await viewsIn(recount, from, to)), 'views of now')
-  same(recount, String(visitors), String(await visitorsIn(recount, from, to)), 'visitors of now')
+  same(
+    recount,
+    String(count(visitors)),
+    String(await visitorsIn(recount, from, to)),
+    'visitors of now',
+  )
 }
 
 async function ofOperation(recount: Recount): Promise<void> {
@@ -339,7 +350,11 @@ const count = (text: string): number => Number(text.replaceAll(',', ''))
 
 /** The moment of a part's figures, to the second: views are kept by the second. */
 async function asOfIn(part: Locator): Promise<number> {
-  const moment = Date.parse((await part.getAttribute('data-as-of')) ?? '')
+  return toSecond((await part.getAttribute('data-as-of')) ?? '')
+}
+
+function toSecond(text: string): number {
+  const moment = Date.parse(text)
   assert(moment, 'it names a moment')
   return Math.floor(moment / 1_000) * 1_000
 }
