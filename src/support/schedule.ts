@@ -14,6 +14,12 @@ const LOOK_AGAIN_MS = 60_000
  */
 const nothing = (): void => undefined
 
+/** The next moment, in milliseconds since the Unix epoch, and how long it is until then. */
+interface Wait {
+  readonly at: number
+  readonly ms: number
+}
+
 /** A schedule that has been started. */
 export interface Schedule {
   stop(): void
@@ -56,27 +62,32 @@ export function schedule(
   let timer: Timer | undefined
   let stopped = false
   let last: number | undefined
-  const next = (): { at: number; ms: number } => {
+  // The second one is asked for only where it must be: node-cron formats dates to find one.
+  const next = (): Wait => {
     const now = clock.now()
+    let [moment] = task.getNextRuns(1)
     // A timer may fire a moment before its time, which is then still to come.
-    const at = task
-      .getNextRuns(2)
-      .map((moment) => moment.getTime())
-      .find((moment) => moment !== last)
-    return { at: at ?? Infinity, ms: Math.max(1, (at ?? Infinity) - now) }
+    if (moment?.getTime() === last) moment = task.getNextRuns(2)[1]
+    const at = moment?.getTime() ?? Infinity
+    return { at, ms: Math.max(1, at - now) }
   }
   const run = (moment: number): void => {
     last = moment
     const { at, ms } = next()
     void work(ms).finally(() => {
-      if (!stopped && clock.now() >= at) run(at)
+      const left = at - clock.now()
+      if (stopped) return
+      if (left <= 0) run(at)
+      else if (left <= ms) wait({ at, ms: left })
+      // The wall clock has been set back meanwhile.
       else plan()
     })
   }
-  const plan = (): void => {
-    if (stopped) return
-    const { at, ms } = next()
+  const wait = ({ at, ms }: Wait): void => {
     timer = ms > LOOK_AGAIN_MS ? clock.after(LOOK_AGAIN_MS, plan) : clock.after(ms, () => run(at))
+  }
+  const plan = (): void => {
+    if (!stopped) wait(next())
   }
   plan()
   return {
