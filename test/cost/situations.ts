@@ -42,7 +42,7 @@ const USES: Readonly<Record<string, (ports: Ports) => Use>> = {
       visit: visitOf(activity),
       look: () => {
         const paths = ['/now.json', '/operation.json']
-        if (looks++ % LOOKS_A_MINUTE === 0) paths.push('/figures.json?hours=24')
+        if (looks++ % LOOKS_A_MINUTE === 0) paths.push('/figures.json?range=30d')
         for (const path of paths) handler(...requestOf(path))
       },
     }
@@ -109,10 +109,15 @@ function visitOf(activity: SiteActivity): () => unknown {
   }
 }
 
+/** What the dashboard has refused, which costs nothing. */
+const refused: string[] = []
+
 function requestOf(url: string): [IncomingMessage, ServerResponse] {
   const req = new IncomingMessage(new Socket())
   Object.assign(req, { url, method: 'GET' })
-  return [req, new ServerResponse(req)]
+  const res = new ServerResponse(req)
+  const end = (): void => void (res.statusCode < 500 && res.statusCode >= 400 && refused.push(url))
+  return [req, Object.assign(res, { end })]
 }
 
 /** Visits of a busy site, in each process. */
@@ -155,6 +160,7 @@ export async function measuredAll(): Promise<Budget> {
     }
   }
   budget['createActivity()']!['old rows'] = await measured('createActivity()', OLD_ROWS)
+  if (refused.length > 0) throw new Error(`the dashboard refuses ${refused[0]}`)
   return budget
 }
 
