@@ -57,6 +57,8 @@ export async function hasImported(
 /** Why a day cannot be imported. */
 export class ImportRefusedError extends Error {
   override readonly name = 'ImportRefusedError'
+  /** Days that were added before another command imported one of those that follow. */
+  added = 0
 }
 
 /**
@@ -65,7 +67,7 @@ export class ImportRefusedError extends Error {
  *
  * @param run runs a transaction, and retries it where locks are in the way
  * @returns the number of days that it has added
- * @throws ImportRefusedError if nothing has been changed
+ * @throws ImportRefusedError, which has the number of days that it had added before
  */
 export async function importDays(
   run: <T>(work: (tx: Transaction) => Promise<T>) => Promise<T>,
@@ -82,7 +84,12 @@ export async function importDays(
     rows += 1 + Math.min(VALUES_A_DAY + 1, days.get(day)!.pages.size)
     if (rows < ROWS_A_PART && day !== numbers.at(-1)) continue
     const ofPart = part
-    added += await run((tx) => addPart(tx, toImport, ofPart))
+    try {
+      added += await run((tx) => addPart(tx, toImport, ofPart))
+    } catch (error) {
+      if (error instanceof ImportRefusedError) error.added = added
+      throw error
+    }
     part = []
     rows = 0
   }

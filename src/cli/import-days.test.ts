@@ -253,6 +253,44 @@ each(
   },
 )
 
+each('two commands at once import each day once, and a day of two files by one', async (world) => {
+  const { database, run } = world
+  const fileOf = (from: number, days: number): string[] => [
+    PAGES,
+    ...Array.from({ length: days * 900 }, (_, at) => {
+      return `${ago(from - Math.floor(at / 900))},/${at % 900},1`
+    }),
+  ]
+  /** The days that commands say they have added. */
+  const added = async (...commands: ReturnType<World['run']>[]) =>
+    (await Promise.all(commands)).map(({ status, log }) => {
+      const [, days = '0'] =
+        /has added (\d+)$|ended after (\d+) days?: /.exec(log)?.filter(Boolean) ?? []
+      assert.equal(status === 0, log.includes('has added'), log)
+      return Number(days)
+    })
+  const wholeDays = async (id: string): Promise<number> => {
+    const { rows } = await database.query(
+      'SELECT d.day FROM activity_days AS d JOIN activity_day_values AS v ON v.name = d.name ' +
+        'AND v.day = d.day WHERE d.imported = ? GROUP BY d.day, d.views ' +
+        'HAVING SUM(v.views) = d.views',
+      [id],
+    )
+    return rows.length
+  }
+  const same = fileOf(40, 13)
+  const [one, two] = await added(run(same), run(same))
+  assert.deepEqual([one! + two!, await wholeDays('old')], [13, 13])
+  const [b, c] = await added(
+    run(fileOf(100, 13), { id: 'b' }),
+    run([...fileOf(95, 7), ...fileOf(130, 7).slice(1)], { id: 'c' }),
+  )
+  assert.deepEqual([await wholeDays('b'), await wholeDays('c')], [b, c])
+  assert(b === 13 || c === 14, `${b} and ${c}`)
+  const { rows } = await database.query('SELECT COUNT(*) AS n FROM activity_days')
+  assert.equal(Number(rows[0]?.['n']), 13 + b! + c!)
+})
+
 each('wrong input names its line and what is allowed, and changes nothing', async (world) => {
   const { database, run, view } = world
   await view('/', 2)

@@ -66,7 +66,10 @@ export async function importDays(
       return 0
     } catch (error) {
       if (!(error instanceof ImportRefusedError)) throw error
-      log.warn(`wide-cache: nothing is imported: ${error.message}`)
+      const { added, message } = error
+      const what =
+        added > 0 ? `the import has ended after ${counted(added, 'day')}` : 'nothing is imported'
+      log.warn(`wide-cache: ${what}: ${message}`)
       return 1
     }
   })

@@ -101,7 +101,6 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'wide-cache/writer/upkeep.ts MOST_REFUSED',
   ],
   'Its own test goes past it with as much': [
-    'activity/imported-days.ts ROWS_A_PART',
     'cli/import.ts RECORDS_A_PART',
     'cli/import.ts MAX_TOLD',
     'support/exact-json.ts MAX_DEPTH',
