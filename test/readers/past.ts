@@ -5,7 +5,7 @@ import type { Visit } from '../../src/activity/visit.js'
 import type { Hit } from '../../src/hits/hit.js'
 import { GlobalCounter } from '../../src/counters/global-counter.js'
 import { ShardedCounter } from '../../src/counters/sharded-counter.js'
-import { MEASURES, measureName } from '../../src/page-views/measures.js'
+import { measureName, WITH_GONE } from '../../src/page-views/measures.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import { Random } from '../simulated-world/random.js'
 import { Site } from './site.js'
@@ -22,14 +22,20 @@ export async function siteWithPast(): Promise<Site> {
   const site = new Site(NOW)
   await site.database.migrate()
   const random = new Random(1)
-  for (const measure of MEASURES) {
+  for (const measure of WITH_GONE) {
     for (const name of ACTIVITIES) {
       await site.view(name, measure, visits(random))
       const context = { now: NOW, name: measureName(name, measure) }
       const retention = { rowsMs: DAY_MS, valuesDays: 8, vanishedSeconds: 3600 }
       while (await removeOldVisits(site.database, context, retention));
     }
+    if (measure === 'gone') continue
     for (const name of HITS) await site.hit(name, measure, hits(random))
+  }
+  for (const [index, name] of ACTIVITIES.entries()) {
+    for (let day = 10 + index; day < 20; day += 2) {
+      await site.activity({ name }).note(`2026-05-${day}`, `Note ${day} of ${name}`)
+    }
   }
   for (const name of HITS) {
     for (const count of ['served', 'seen'] as const) await site.hits({ name, count }).migrate()
@@ -46,7 +52,7 @@ function visits(random: Random): Visit[] {
   return timesOf(random).map((time) => ({
     time,
     visitor: Buffer.alloc(12, random.between(0, 20)),
-    page: random.pick(['/a', '/b', '/c', '/d', '/e']),
+    page: random.pick(['/a', '/b', '/c', '/d', '/e', '/a/1', '/a/2', '/b/1']),
     dimensions: packDimensions([
       'device',
       random.pick(['phone', 'tablet', 'desktop']),

@@ -52,6 +52,7 @@ const ofHistory: readonly object[] = [
   ...[OF_DAYS, NUMBERED_AS_DAYS].map((range) => ({ ...OF_VALUE, ...range })),
   ...each(RANGE, { from: hour(-29), to: hour(-4), by: 'day' }),
   ...each(OF_VALUE, { from: hour(-29), to: hour(-4), by: 'day', dimension: 'device', value: '/b' }),
+  { ...OF_VALUE, dimension: 'gone' },
 ]
 
 export const activity: Reader = {
@@ -69,6 +70,7 @@ export const activity: Reader = {
       ),
       ['device', LONG],
       ['botPurpose', LONG],
+      ['gone', LONG],
     ],
     certificate: [['2026-05-18'], ['2026-05-17']],
   },
@@ -130,10 +132,16 @@ const shown: readonly object[] = [
 ]
 const history: readonly object[] = [
   ...ofHistory,
+  { ...OF_VALUE, dimension: 'bots:page' },
   ...each({ ...OF_DAYS, ...ITEM }, { from: day(-4), to: day(-2), by: 'hour', hits: HITS[1] }),
   { ...OF_DAYS, ...ITEM, value: 'b' },
 ]
-const top = each({ ...LONG, dimension: 'page' }, { from: hour(-40), to: hour(-9), n: 3 })
+/** Lists of other measures, and of a part of the pages. */
+const LISTS = ['bots:page', 'gone', 'under:/a/', 'under:/b/']
+const top = [
+  ...each({ ...LONG, dimension: 'page' }, { from: hour(-40), to: hour(-9), n: 3 }),
+  ...LISTS.map((dimension) => ({ ...LONG, dimension })),
+]
 
 /** The paths of the dashboard, whose arguments are parameters. */
 export const dashboard: Reader = {
@@ -161,6 +169,7 @@ export const dashboard: Reader = {
         ...NAMED,
         ...each(DATES, OTHER_DATES),
         ...each({ ...DATES, dimension: 'page' }, { ...OTHER_DATES, dimension: 'device' }),
+        ...LISTS.map((dimension) => ({ ...DATES, dimension })),
       ],
       '/times.json': [...NAMED, ...each(DATES, OTHER_DATES)],
       '/hits.json': [...NAMED, ...each({ ...DATES, n: 2 }, { ...OTHER_DATES, n: 3 })],
