@@ -90,6 +90,7 @@ const RECORDS = [
   'src/hits/hits.test.ts',
 ]
 const CLOSED = ['test/closed.test.ts']
+const LOGS = ['replay', 'web-server-log'].map((name) => `test/page-views/${name}.test.ts`)
 
 /** The counters use all of the connections. */
 const COUNTER_JUDGES = [
@@ -206,19 +207,25 @@ const AT_ONCE = [
 ]
 /** Sources that nothing but a server shows at work. */
 const CLIENTS = /^(?:database\/(?:mysql|postgres)|cache\/(?:memcached|redis))\//
+/** Sources of what web servers log, which a test of real ones shows at work. */
+const LOGGED = /^(?:cli\/reconcile|page-views)\//
 
 /** The page that shows each source that a browser runs. */
 const PAGES: Readonly<Record<string, string>> = {
   'activity/widget.js': 'src/activity/widget.test.ts',
+  'dashboard/assets/overview.js': 'src/activity/overview.test.ts',
   'activity/seen.js': 'src/activity/seen.test.ts',
 }
 
 /** The folder's judges, and before them the tests near the source, which take some seconds. */
 export function judgesOf(source: string, part = source.split('/')[0]!): readonly Judge[] {
-  if (IS_IN_BROWSER.test(source)) {
-    return [slow('pages in Chromium', [PAGES[source] ?? 'src/dashboard/page.test.ts'])]
-  }
   const folder = source.split('/')[0]!
+  if (IS_IN_BROWSER.test(source)) {
+    const page = PAGES[source] ?? 'src/dashboard/page.test.ts'
+    const inNode = testsNear(source, NOT_NEAR).filter((file) => file !== page)
+    const pages = slow('pages in Chromium', [page])
+    return inNode.length > 0 ? [slow('tests near it', inNode), pages] : [pages]
+  }
   const near = testsNear(source, NOT_NEAR)
   const ofFolder = folder === 'cli' ? tests : choice
   const atOnce = AT_ONCE.includes(folder) ? TOGETHER : 1
@@ -228,5 +235,6 @@ export function judgesOf(source: string, part = source.split('/')[0]!): readonly
     { ...ofFolder('tests near it, on servers', WITH_SERVERS, near, atOnce), mayBeEmpty: true },
   ].slice(0, near.length === 0 ? 0 : CLIENTS.test(source) ? 2 : 1)
   const laws = orders.length > 0 ? [choice('laws', '.', orders)] : []
-  return [...nearest, ...laws, ...JUDGES[part]!]
+  const logs = LOGGED.test(source) ? [choice('logs of web servers', '.', LOGS)] : []
+  return [...nearest, ...laws, ...JUDGES[part]!, ...logs]
 }
