@@ -5,6 +5,7 @@ import { ALL } from '../../test/scale.js'
 import { dayIn, dayText } from './calendar-days.js'
 import { DAY_MS, HOUR_MS } from './clock.js'
 import { calendarOf, timeZoneOption } from './time-zone.js'
+import { ZoneCalendar } from './zone-calendar.js'
 
 const NOW = Date.UTC(2026, 10, 29)
 const LAST_DAY = 25_000
@@ -117,6 +118,27 @@ test('a day begins at its own minute, and is written with the offset', () => {
   // Days of 1985 began a quarter of an hour later by UTC than those of today.
   assert.equal(startIn('Asia/Kathmandu', '1985-05-17'), '1985-05-17T00:45:00+05:30')
   assert.equal(startIn('Etc/UTC', '2026-03-29'), '2026-03-29T00:00:00.000Z')
+})
+
+test('Intl, which is slow, is asked for the beginning of a day once', (t) => {
+  let asked = 0
+  const { prototype } = Intl.DateTimeFormat
+  const { get } = Object.getOwnPropertyDescriptor(prototype, 'format') as {
+    get: (this: Intl.DateTimeFormat) => Intl.DateTimeFormat['format']
+  }
+  const counting = t.mock.getter(prototype, 'format', function (this: Intl.DateTimeFormat) {
+    asked++
+    return get.call(this)
+  })
+  const calendar = new ZoneCalendar('Europe/Berlin', 0)
+  const day = dayIn('2026-10-25')!
+  const start = calendar.startOfDay(day)
+  assert.equal(calendar.startOfDay(day + 1) - start, 25 * HOUR_MS)
+  const first = asked
+  assert(first > 0)
+  for (let ms = start; ms < start + 25 * HOUR_MS; ms += 60_000) calendar.dayOf(ms)
+  assert(asked - first < 100, `${asked - first} more`)
+  counting.mock.restore()
 })
 
 test('a zone is known by any of its names, and by none of another kind', () => {
