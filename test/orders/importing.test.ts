@@ -128,3 +128,16 @@ test('an import beside the removal of its id leaves whole days alone', async () 
     assertDays(orders, { old: 2 + added - removed })
   }, BOUNDS)
 })
+
+test('days that two commands remove at once are removed, and told, once', async () => {
+  await explore(async (orders) => {
+    const [one, two] = [orders.actor('one'), orders.actor('two')]
+    await orders.alone(() => importDays(runIn(one), fileOf('old', DAY - 2, DAY - 1)))
+    const removed: number[] = []
+    const command = (actor: Ports) => async () =>
+      removed.push(await removeImport(runIn(actor), NAME, 'old'))
+    await orders.together({ one: command(one), two: command(two) })
+    assert.equal(removed[0]! + removed[1]!, 2)
+    assertDays(orders, { old: 0 })
+  }, BOUNDS)
+})
