@@ -141,6 +141,20 @@ test('Intl, which is slow, is asked for the beginning of a day once', (t) => {
   counting.mock.restore()
 })
 
+test('hours begin at the minute that was recorded, whatever other objects of the zone have', () => {
+  const name = 'Asia/Kolkata'
+  const noon = Date.UTC(2026, 4, 17, 12)
+  for (const [leadMinutes, minute] of [
+    [30, 30],
+    [0, 0],
+    [15, 45],
+    [30, 30],
+  ] as const) {
+    const calendar = calendarOf({ name, leadMinutes })
+    assert.equal((calendar.startOfHour(calendar.hourOf(noon)) % HOUR_MS) / 60_000, minute)
+  }
+})
+
 test('a zone is known by any of its names, and by none of another kind', () => {
   const nameOf = (zone: string) => timeZoneOption(zone, NOW).name
   assert.equal(nameOf('US/Pacific'), nameOf('America/Los_Angeles'))
