@@ -57,6 +57,14 @@ test('a day that the log has in part, or that is not counted whole, is left out 
   }
   const whole = compared([...AROUND, [13.5, '/a']], { hours, pages: new Map([['/a', 1]]) })
   assert.deepEqual([whole.left, whole.pages, whole.days[0]?.difference], [[], [], 0])
+  const exact = compared(
+    [
+      [0, '/'],
+      [24, '/'],
+    ],
+    { pages: new Map([['/', 1]]) },
+  )
+  assert.deepEqual([exact.left, exact.days[0]?.pages], [[], { log: 1, counted: 1 }])
 })
 
 test('views that have moved between pages differ, though the sum of the day does not', () => {
