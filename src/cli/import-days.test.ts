@@ -9,10 +9,11 @@ import type { Activity } from '../activity/activity.js'
 import { readCertificate } from '../activity/certificate.js'
 import { commitVisits } from '../activity/commit.js'
 import { closeDays } from '../activity/day-closing.js'
+import { readCalendar } from '../activity/days.js'
 import { importDays as importAll, removeImport } from '../activity/imported-days.js'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
-import type { Database, Transaction } from '../database/database.js'
+import { type Database, DatabaseError, type Transaction } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { UTC } from '../support/calendar.js'
 import { dayIn, dayText } from '../support/calendar-days.js'
@@ -194,6 +195,9 @@ each(
       assert.equal(Number(left.rows[0]?.['n']), 0)
     }
     assert.equal((await remove('old')).status, 1)
+    // What is no refusal is an error, by which programs know that nothing was decided.
+    await database.query('DROP TABLE activity_day_values')
+    await assert.rejects(run([DAYS, `${ago(9)},1,1`]), DatabaseError)
   },
 )
 
@@ -349,7 +353,10 @@ each('days are in the zone that the site was given, also before its first view',
   const before = dayText(dayIn(there)! - 1)
   const imported = await run([DAYS, `${before},1,1`], { name: 'west' })
   assert.equal(imported.status, 0, imported.log)
+  const calendar = await readCalendar(database, 'west')
   activity.record({ page: '/' })
+  // The last hour of the imported day is closed, too, by the clocks of its zone.
+  activity.record({ page: '/', at: calendar.startOfDay(dayIn(there)!) - 1 })
   await activity.flush()
   await activity.drain({ all: true })
   const days = await activity.history({ from: before, to: there, by: 'day' })
@@ -357,8 +364,26 @@ each('days are in the zone that the site was given, also before its first view',
   await activity.close()
   assert.deepEqual([days[0]?.pageViews, days[0]?.imported], [1, true])
   assert.match(days[0]!.start, /T00:00:00-0[78]:00$/)
-  assert.deepEqual([ofToday.pageViews, ofToday.late, ofToday.balanced], [1, 0, true])
+  assert.deepEqual([ofToday.pageViews, ofToday.late, ofToday.balanced], [2, 1, true])
 })
+
+each(
+  'the first open day begins when the import has said, by whatever laws of the zone',
+  async (world) => {
+    const { database, run } = world
+    const site = { name: 'west', cache: 'memory:', database, collect: false } as const
+    const activity = createActivity({ ...site, timeZone: 'America/Los_Angeles' })
+    await activity.stats()
+    const day = today() - 2
+    assert.equal((await run([DAYS, `${dayText(day)},1,1`], { name: 'west' })).status, 0)
+    await activity.close()
+    const before = await readCalendar(database, 'west')
+    await database.query("UPDATE wide_cache_names SET time_zone = 'Asia/Tokyo' WHERE name = 'west'")
+    const after = await readCalendar(database, 'west')
+    assert.equal(after.firstHour(day + 1), before.firstHour(day + 1))
+    assert.notEqual(after.firstHour(day - 5), before.firstHour(day - 5))
+  },
+)
 
 each('a measure of its own is imported, and closes with its books', async (world) => {
   const { activity, database, run } = world

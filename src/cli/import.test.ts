@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { readFileSync, writeFileSync } from 'node:fs'
+import fs, { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { type Database, DatabaseError } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { importPart } from '../hits/import.js'
 import { createHits } from '../hits/item-hits.js'
+import { eventually } from '../support/eventually.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
@@ -213,4 +214,24 @@ each('what cannot be read is refused, and nothing is changed', async ({ database
   await assert.rejects(run(file('item,hits\n'), { measure: 'bots' }), /option "measure" is "bots"/)
   assert.deepEqual((await database.query('SELECT * FROM hits_imports')).rows, [])
   assert.deepEqual((await database.query('SELECT * FROM hits_counts')).rows, [])
+})
+
+test('a file is closed, imported or not', async (t) => {
+  const [opened, closed] = [t.mock.method(fs, 'open'), t.mock.method(fs, 'close')]
+  const url = `sqlite:${join(folder, 'closed.db')}`
+  const hits = createHits({ name: 'threads', cache: 'memory:', database: url, collect: false })
+  await hits.migrate()
+  await hits.close()
+  const options = { database: url, name: 'threads', measure: undefined, id: 'a', remove: false }
+  for (const text of [
+    'item,hits\na,1\n',
+    'thread,views\n',
+    `item,hits\n${'a,x\n'.repeat(40_000)}`,
+  ]) {
+    const run = importFile({ ...options, file: file(text), skipInvalid: false }, keptLog())
+    await run.catch(() => undefined)
+  }
+  await eventually('all are closed', () => {
+    return opened.mock.callCount() > 0 && opened.mock.callCount() === closed.mock.callCount()
+  })
 })

@@ -18,7 +18,7 @@ const DIMENSIONS = [
   'device',
 ]
 
-test('what has no value is in words of the page, each with its meaning, but an item of hits', () => {
+test('what has no value is in words of the page, but an item of hits', () => {
   const words = (dimension: string, value: string | null) => ownWords(dimension, value)?.[0]
   assert.deepEqual(
     DIMENSIONS.map((one) => words(one, null)),

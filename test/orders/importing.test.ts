@@ -29,7 +29,7 @@ const runIn =
   <T>(work: (tx: Transaction) => Promise<T>): Promise<T> =>
     database.transaction(work)
 
-/** Imports, and returns what the command says: the days it has added, and whether it was refused. */
+/** Imports, and returns how many days it has added, and whether it was refused. */
 async function imported(
   actor: Ports,
   file: DaysToImport,
@@ -70,7 +70,7 @@ test('a file that two commands import at once is imported once', async () => {
   }, BOUNDS)
 })
 
-test('a day that is in two files belongs to one import, and the other says what it has added', async () => {
+test('a day of two files is of one import, and the other says what it has added', async () => {
   const refusals = new Set<number>()
   await explore(async (orders) => {
     const files = [fileOf('a', DAY - 4, DAY - 2), fileOf('b', DAY - 3, DAY - 2)] as const
@@ -88,7 +88,7 @@ test('a day that is in two files belongs to one import, and the other says what 
   assert(refusals.has(0), 'one is refused before it has added a day')
 })
 
-test('a view that comes beside an import counts on its day, or late after the imported ones', async () => {
+test('a view beside an import counts on its day, or late after the imported ones', async () => {
   const found = new Set<string>()
   await explore(async (orders) => {
     const [writer, operator] = [orders.actor('writer'), orders.actor('operator')]

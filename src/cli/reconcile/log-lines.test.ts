@@ -27,7 +27,7 @@ async function linesIn(...paths: readonly string[]): Promise<(string | undefined
   return lines
 }
 
-test('files are read one after the other, whatever their lines end with, and unpacked', async () => {
+test('files are read one after the other and unpacked, without empty lines', async () => {
   const paths = [
     fileOf('a\nb\n\n\nc'),
     fileOf(''),

@@ -210,7 +210,7 @@ for (const [where, fresh] of databases) {
   })
 }
 
-test('flags that do not go together are refused, and lines that cannot be read are told', async () => {
+test('wrong flags are refused, and lines that cannot be read are told', async () => {
   const url = `sqlite:${join(folder, 'flags.db')}`
   const activity = createActivity({ name: NAME, cache: 'memory:', database: url, collect: false })
   activity.record({ page: '/' })
