@@ -1,14 +1,11 @@
 /** Cells on one database, and what became of the visits of all of them. */
 import { createPool, type Pool } from 'mysql2/promise'
-import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { Bench } from '../harness/part.js'
-import { openCounts } from '../peers/counts.js'
-import { openVisits } from '../peers/visits.js'
 import { Cell, databaseOf, type Site } from './cell.js'
 import type { Contender } from './contenders.js'
-import { keepArrivals } from './fates.js'
+import { openTable } from './table.js'
 
 /** Many connections of many processes, which share a machine with what they measure. */
 const DATABASE_OPTIONS = ['--max-connections=2000', '--innodb-buffer-pool-size=512M']
@@ -30,7 +27,9 @@ export async function startSql(bench: Bench, contenders: readonly Contender[]): 
   const mariadb = await bench.mariadb(DATABASE_OPTIONS)
   const pool = createPool({ uri: mariadb.url(), connectionLimit: 2 })
   bench.after(() => pool.end())
-  for (const contender of contenders) await prepare(mariadb, pool, contender)
+  for (const contender of contenders) {
+    await openTable(mariadb, databaseOf(contender), contender.table)
+  }
   return { mariadb, pool }
 }
 
@@ -62,17 +61,4 @@ export async function endCells(cells: readonly Cell[], wait: Promise<unknown>): 
   for (const cell of cells) cell.stopTraffic()
   await wait
   await Promise.all(cells.map((cell) => cell.finish()))
-}
-
-/** Makes the table of a contender, and has it keep when rows come. */
-async function prepare(mariadb: MariaDb, pool: Pool, contender: Contender): Promise<void> {
-  const database = databaseOf(contender)
-  await mariadb.createDatabase(database)
-  const url = mariadb.url(database)
-  if (contender.table === 'activities') {
-    const tables = new MysqlDatabase(url)
-    await tables.migrate()
-    await tables.close()
-  } else await (await (contender.table === 'counts' ? openCounts : openVisits)(url)).close()
-  await keepArrivals(pool, contender)
 }

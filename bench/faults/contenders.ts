@@ -1,8 +1,11 @@
+/** Programs that the faults are tried on. */
+import type { VisitTable } from './table.js'
+
 /** A program that the faults are tried on. */
 export interface Contender {
   readonly peer: string
   readonly label: string
-  readonly table: 'visits' | 'activities' | 'counts'
+  readonly table: VisitTable
   /** Its setup here, and what it must lose or repeat by its nature. */
   readonly about: string
   /** The time after which it begins anew what it does. The faults come at all parts of it. */

@@ -69,14 +69,6 @@ const OF_NAME: Readonly<Record<Contender['table'], string>> = {
   counts: '',
 }
 
-/** Has SQL keep when each row came. */
-export function keepArrivals(pool: Pool, contender: Contender): Promise<unknown> {
-  return pool.query(
-    `ALTER TABLE ${databaseOf(contender)}.${contender.table} ` +
-      'ADD COLUMN arrived DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)',
-  )
-}
-
 /** By the visits' numbers. @throws Error if there is a visit that nobody recorded */
 export async function fatesOf(pool: Pool, writer: Writer): Promise<Fate[]> {
   const { contender, name, prefix } = writer

@@ -5,8 +5,7 @@
  * load by turns of some milliseconds: they are as old and as warm as each other, and what the
  * machine does falls on both. A sample is the difference of such a pair.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
+import type { ChildProcess } from 'node:child_process'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Cores } from '../harness/cores.js'
@@ -36,6 +35,7 @@ import {
 } from './contenders.js'
 import { Crowd, shuffled } from './load.js'
 import { type App, Site } from './site.js'
+import { startWorker } from './worker.js'
 
 export const CONNECTIONS = 50
 
@@ -128,7 +128,7 @@ export async function fullLoad(
     const { peer, collect } = contender
     const collector =
       contender === WIDE_CACHE
-        ? await startCollector(bench, memcached.address, mysqlUrl)
+        ? await startWorker(bench, peer, { memcached: memcached.address, mysqlUrl })
         : undefined
     const options = collect === undefined ? {} : { options: { collect } }
     const site = await Site.start(
@@ -225,21 +225,4 @@ async function stop({ contender, site, app, crowd, collector }: Running): Promis
   crowd.close()
   await site.stop()
   collector?.kill('SIGKILL')
-}
-
-export async function startCollector(
-  bench: Bench,
-  memcached: string,
-  mysqlUrl: string,
-): Promise<ChildProcess> {
-  const collector = fork(new URL('../faults/worker.js', import.meta.url), {
-    execArgv: [],
-    env: {
-      ...process.env,
-      WRITERS: JSON.stringify([{ peer: WIDE_CACHE.peer, env: { memcached, mysqlUrl } }]),
-    },
-  })
-  bench.after(() => collector.kill('SIGKILL'))
-  await once(collector, 'message')
-  return collector
 }

@@ -21,9 +21,10 @@ import {
   SAME_RULES,
   WIDE_CACHE,
 } from '../overhead/contenders.js'
-import { CONNECTIONS, startCollector } from '../overhead/full-load.js'
+import { CONNECTIONS } from '../overhead/full-load.js'
 import { Crowd, Pace, shuffled } from '../overhead/load.js'
 import { type App, Site } from '../overhead/site.js'
+import { startWorker } from '../overhead/worker.js'
 
 export const CONTENDERS = [EMPTY_HOOK, WIDE_CACHE, COLLECTS, INSERT, SAME_RULES]
 export const YOUNG = 'full load, the first requests'
@@ -167,7 +168,9 @@ async function start(
 ): Promise<Running> {
   const { peer, collect } = contender
   const collector =
-    contender === WIDE_CACHE ? await startCollector(bench, memcached.address, mysqlUrl) : undefined
+    contender === WIDE_CACHE
+      ? await startWorker(bench, peer, { memcached: memcached.address, mysqlUrl })
+      : undefined
   const site = await Site.start(
     {
       contenders: [{ peer, mysqlUrl, ...(collect === undefined ? {} : { options: { collect } }) }],

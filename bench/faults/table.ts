@@ -1,0 +1,29 @@
+/** The table that the visits of a contender come to, which keeps when each of its rows came. */
+import { createConnection } from 'mysql2/promise'
+import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
+import type { MariaDb } from '../../test/servers/mariadb.js'
+import { openCounts } from '../peers/counts.js'
+import { openVisits } from '../peers/visits.js'
+
+export type VisitTable = 'visits' | 'activities' | 'counts'
+
+/** Creates `database` with the table, whose column `arrived` has the time of each row. */
+export async function openTable(
+  mariadb: MariaDb,
+  database: string,
+  table: VisitTable,
+): Promise<void> {
+  await mariadb.createDatabase(database)
+  const url = mariadb.url(database)
+  if (table === 'activities') {
+    const tables = new MysqlDatabase(url)
+    await tables.migrate()
+    await tables.close()
+  } else await (await (table === 'counts' ? openCounts : openVisits)(url)).close()
+  const sql = await createConnection(url)
+  await sql.query(
+    `ALTER TABLE ${table} ` +
+      'ADD COLUMN arrived DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)',
+  )
+  await sql.end()
+}
