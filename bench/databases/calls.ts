@@ -11,12 +11,14 @@ import {
   numbering,
   processing,
 } from '../relatives/race.js'
+import type { Server } from './servers.js'
 
 /** Names of the rows of the tables, in their order. */
 export const CALLS = {
   sharded: 'ShardedCounter, increments/s',
   global: 'GlobalCounter, numbers/s',
   sequence: 'Sequence, numbers/s',
+  nextval: '`nextval` of a sequence in SQL, numbers/s',
   map: 'CollisionFreeMap, updates of 10 keys/s',
 } as const
 
@@ -28,7 +30,11 @@ export interface Calls {
   close(): Promise<void>
 }
 
-export async function callsOn(database: Database, memcachedAddress: string): Promise<Calls> {
+export async function callsOn(
+  database: Database,
+  memcachedAddress: string,
+  nextval: Server['nextval'],
+): Promise<Calls> {
   const cache = memcached(memcachedAddress)
   const sharded = new ShardedCounter({ name: 'calls', database, cache })
   const global = new GlobalCounter({ name: 'calls', database, cache })
@@ -41,6 +47,8 @@ export async function callsOn(database: Database, memcachedAddress: string): Pro
   })
   const all = [sharded, global, sequence, map]
   for (const one of all) await one.migrate()
+  await database.query('CREATE SEQUENCE bench_sequence')
+  const next = `SELECT ${nextval('bench_sequence')} AS n`
   return {
     contenders: [
       adding(CALLS.sharded, {
@@ -49,6 +57,7 @@ export async function callsOn(database: Database, memcachedAddress: string): Pro
       }),
       numbering(CALLS.global, () => global.increment()),
       numbering(CALLS.sequence, () => sequence.next()),
+      numbering(CALLS.nextval, async () => Number((await database.query(next)).rows[0]!['n'])),
       updating(map, database),
     ],
     async close() {

@@ -36,6 +36,8 @@ export interface Server {
   /** Creates an empty database, and returns its URL. */
   create(name: string): Promise<string>
   open(url: string): Database
+  /** The next value of a sequence of the database, in SQL. */
+  nextval(sequence: string): string
   /** So that the planner knows the tables as it would those of a site that has run for a while. */
   analyze(name: string): Promise<void>
   /** How a program in `bench/peers/` is told of a database. */
@@ -64,6 +66,7 @@ export async function startServers(bench: Bench): Promise<Server[]> {
         return mariadb.url(name)
       },
       open: (url) => new MysqlDatabase(url),
+      nextval: (sequence) => `NEXTVAL(${sequence})`,
       async analyze(name) {
         const sql = await createConnection(mariadb.url(name))
         await analyze(sql)
@@ -85,6 +88,7 @@ export async function startServers(bench: Bench): Promise<Server[]> {
         return postgres.url(name)
       },
       open: (url) => new PostgresDatabase(url),
+      nextval: (sequence) => `nextval('${sequence}')`,
       analyze: (name) => postgres.tell('ANALYZE', name),
       given: (postgresUrl) => ({ postgresUrl }),
       async statements() {

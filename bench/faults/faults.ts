@@ -37,11 +37,7 @@ export const COLLECTOR_KILLED: Fault = {
   },
 }
 
-/**
- * That of a web process is the last one: the writers that come after it have no phase. That of the
- * collector comes after the outages of the cache. memjs may never answer again after one, and the
- * worker that waits for it would lose the visits of all faults to come.
- */
+/** That of a web process is the last one: the writers that come after it have no phase. */
 export const FAULTS: readonly Fault[] = [
   NOTHING,
   {

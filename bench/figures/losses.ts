@@ -21,7 +21,7 @@ import {
   settingsOf,
   shown,
 } from './measured.js'
-import { contenderName, cost, HELLO, ofHook } from './requests.js'
+import { contenderName, cost, costInSql, HELLO, ofHook } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
 const RECORDED = metric('visits recorded')
@@ -228,21 +228,15 @@ export const costsAndLosses: Figures = (read) => {
   }
 }
 
-/** By the table of a contender: what SQL can tell. */
-const KEPT = { activities: 'rows, visitors, sums', visits: 'rows', counts: 'sums by page' }
-
 /** At 1,000 page views a second, a millisecond of traffic is a page view. */
 export const costsAndLossesInShort: Figures = (read) => {
   const { samples } = read('faults')
   return {
-    rows: BOTH.filter(([label]) => USUAL.includes(label)).map(([label, { label: name }]) => {
-      const { table } = CONTENDERS.find((one) => one.label === label)!
-      return {
-        'what runs with each request': contenderName(name),
-        'SQL has': KEPT[table],
-        ...Object.fromEntries(TELLING.map((fault) => [fault, lostText(samples, label, fault)])),
-      }
-    }),
+    rows: BOTH.filter(([label]) => USUAL.includes(label)).map(([label, contender]) => ({
+      'what runs with each request': contenderName(contender.label),
+      'SQL has': contender.keeps ?? '',
+      ...Object.fromEntries(TELLING.map((fault) => [fault, lostText(samples, label, fault)])),
+    })),
   }
 }
 
@@ -255,12 +249,15 @@ function ofCounting(read: Read, contenders: typeof BOTH): Record<string, string>
 
 function costAndLosses(
   read: Read,
-  { label }: overhead.Contender,
+  contender: overhead.Contender,
   lossesIn: (fault: string) => string,
 ): Record<string, string> {
   const { samples } = read('overhead')
+  const { label, keeps = '' } = contender
   return {
     'what runs with each request': contenderName(label),
+    'SQL has': keeps,
+    'µs until in SQL': costInSql(samples, contender, HELLO),
     'µs over an empty hook': cost(samples, label, HELLO),
     'throughput, % of an empty hook': ofHook(samples, label, HELLO),
     ...Object.fromEntries(TELLING.map((fault) => [`${fault}: ms lost`, lossesIn(fault)])),

@@ -1,6 +1,7 @@
 /** Counters, sequence, map and hits beside plain SQL: the part `relatives`. */
 import { number } from '../harness/table.js'
 import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apart.js'
+import { WORKING } from '../relatives/word-count.js'
 import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
 import { type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
 
@@ -12,6 +13,7 @@ const NO_LOG = ', no binary log'
 const PAIRS: readonly (readonly [ours: string, baseline: string, metric: string])[] = [
   ['ShardedCounter, 20 shards', 'single-row UPDATE', 'increments/s'],
   [`ShardedCounter, 20 shards${NO_LOG}`, `single-row UPDATE${NO_LOG}`, 'increments/s'],
+  ['ShardedCounter, 20 shards', 'one row, coalesced in ten lines', 'increments/s'],
   ['20 shards, without coalescing', 'single-row UPDATE', 'increments/s'],
   [`20 shards, without coalescing${NO_LOG}`, `single-row UPDATE${NO_LOG}`, 'increments/s'],
   ['20 shards, without coalescing', '1 shard, without coalescing', 'increments/s'],
@@ -22,6 +24,7 @@ const PAIRS: readonly (readonly [ours: string, baseline: string, metric: string]
   ['CollisionFreeMap', 'in place, a statement a word', 'documents/s'],
   ['CollisionFreeMap', 'in place, a statement a word, sorted', 'documents/s'],
   ['CollisionFreeMap', 'in place, one sorted statement', 'documents/s'],
+  [`CollisionFreeMap${WORKING}`, `in place, one sorted statement${WORKING}`, 'documents/s'],
   ['ExportQueue', 'outbox table, one reader', 'entries/s'],
   ['Hits, any view counts', 'UPDATE per view', 'views/s'],
   ['Hits, every view by another viewer', 'UPDATE per view', 'views/s'],

@@ -5,6 +5,7 @@ import {
   APPEND,
   BUFFER,
   COLLECTS,
+  type Contender,
   CONTENDERS,
   CPU,
   EMPTY_HOOK,
@@ -66,6 +67,16 @@ export function cost(samples: Samples, label: string, setting: string): string {
   return label === NOTHING.label ? shown(over) : costText(over)
 }
 
+/**
+ * Of all processes until the visit is in SQL: µs over the hook in the same pair of processes, with
+ * the 95 % interval. Empty for those whose visits do not come there.
+ */
+export function costInSql(samples: Samples, { label, counts }: Contender, setting: string): string {
+  if (counts !== 'requests in SQL') return ''
+  const [inSql, site, over] = [IN_SQL, CPU, OVER_HOOK].map((of) => samples.of(label, setting, of))
+  return costText(interval(inSql!.map((micros, at) => micros - site![at]! + over![at]!)))
+}
+
 /** Percent, with the 95 % interval. */
 export function ofHook(samples: Samples, label: string, setting: string): string {
   return label === EMPTY_HOOK.label
@@ -79,8 +90,9 @@ const byRate =
   (read) => {
     const measured = read('rates')
     return {
-      rows: AT_RATES.filter((contender) => contender !== EMPTY_HOOK).map(({ label }) => ({
+      rows: AT_RATES.filter((contender) => contender !== EMPTY_HOOK).map(({ label, keeps }) => ({
         'µs over an empty hook': contenderName(label),
+        'SQL has': keeps ?? '',
         ...Object.fromEntries(
           settingsOf(measured, label).map((setting) => [
             setting,
@@ -96,12 +108,9 @@ export const ratesOfMain = byRate(MAIN)
 export const overhead: Figures = (read) => {
   const { samples } = read('overhead')
   return {
-    rows: CONTENDERS.map(({ label }) => ({
-      contender: contenderName(label),
-      'CPU, µs a request': shown(interval(samples.of(label, HELLO, CPU))),
-      'µs over an empty hook': cost(samples, label, HELLO),
-      'throughput, % of an empty hook': ofHook(samples, label, HELLO),
-      'p99, ms': shown(interval(samples.of(label, HELLO, P99))),
+    rows: CONTENDERS.map((contender) => ({
+      ...costs(samples, contender, HELLO),
+      'p99, ms': shown(interval(samples.of(contender.label, HELLO, P99))),
     })),
   }
 }
@@ -109,27 +118,19 @@ export const overhead: Figures = (read) => {
 /** The same beside a page that takes some time itself. */
 export const overheadPage: Figures = (read) => {
   const { samples } = read('overhead')
-  return {
-    rows: ON_A_PAGE.map(({ label }) => ({
-      contender: contenderName(label),
-      'CPU, µs a request': shown(interval(samples.of(label, PAGE, CPU))),
-      'µs over an empty hook': cost(samples, label, PAGE),
-      'throughput, % of an empty hook': ofHook(samples, label, PAGE),
-    })),
-  }
+  return { rows: ON_A_PAGE.map((contender) => costs(samples, contender, PAGE)) }
 }
 
-/** Not of those whose visits stay in the cells of the cache. */
-export const overheadBehind: Figures = (read) => {
-  const { samples } = read('overhead')
+/** What a contender brings to SQL, at which cost of all, and the site's share of it. */
+function costs(samples: Samples, contender: Contender, setting: string): Record<string, string> {
+  const { label, keeps = '' } = contender
   return {
-    rows: CONTENDERS.filter(({ counts }) => counts === 'requests in SQL').map(({ label }) => ({
-      contender: contenderName(label),
-      'CPU of the site, µs a request': shown(interval(samples.of(label, HELLO, CPU))),
-      'CPU of all processes, until the visit is in SQL': shown(
-        interval(samples.of(label, HELLO, IN_SQL)),
-      ),
-    })),
+    contender: contenderName(label),
+    'SQL has': keeps,
+    'µs until in SQL': costInSql(samples, contender, setting),
+    'µs over an empty hook': cost(samples, label, setting),
+    'CPU, µs a request': shown(interval(samples.of(label, setting, CPU))),
+    'throughput, % of an empty hook': ofHook(samples, label, setting),
   }
 }
 

@@ -25,15 +25,7 @@ import {
 } from './losses.js'
 import type { Figures } from './measured.js'
 import { apart, relatives, relativesInShort, viewers } from './relatives.js'
-import {
-  outages,
-  overhead,
-  overheadBehind,
-  overheadPage,
-  rates,
-  ratesOfMain,
-  steps,
-} from './requests.js'
+import { outages, overhead, overheadPage, rates, ratesOfMain, steps } from './requests.js'
 import { besideRetention, retention, retentionForLong } from './retention.js'
 import { machine, missed, reached, runs, settings } from './runs.js'
 import { storage } from './storage.js'
@@ -51,7 +43,6 @@ export const TABLES: ReadonlyMap<string, Figures> = new Map(
     'catching-up': catchingUp,
     overhead,
     'overhead-page': overheadPage,
-    'overhead-behind': overheadBehind,
     outages,
     rates,
     'rates-main': ratesOfMain,

@@ -11,6 +11,8 @@ export interface Contender {
    * own file or memory, or each visitor. Those without one only remember how often they tried.
    */
   readonly counts?: 'requests in SQL' | 'requests' | 'visitors'
+  /** What SQL can tell. */
+  readonly keeps?: 'rows, visitors, sums' | 'rows' | 'sums by page'
   /** Of `createActivity()`: when the site itself collects. */
   readonly collect?: string
 }
@@ -22,6 +24,7 @@ export const WIDE_CACHE: Contender = {
   peer: 'wide-cache',
   label: '(c) wide-cache',
   counts: 'requests in SQL',
+  keeps: 'rows, visitors, sums',
 }
 export const COLLECTS: Contender = {
   ...WIDE_CACHE,
@@ -32,34 +35,48 @@ export const INSERT: Contender = {
   peer: 'insert-per-visit',
   label: '(e) one INSERT a visit',
   counts: 'requests in SQL',
+  keeps: 'rows',
 }
-export const GET_AND_SET: Contender = { peer: 'get-and-set', label: '(f) get + set of an array' }
-export const APPEND: Contender = { peer: 'append-per-visit', label: '(g) one append a visit' }
+export const GET_AND_SET: Contender = {
+  peer: 'get-and-set',
+  label: '(f) get + set of an array',
+  keeps: 'rows',
+}
+export const APPEND: Contender = {
+  peer: 'append-per-visit',
+  label: '(g) one append a visit',
+  keeps: 'rows',
+}
 export const REDIS: Contender = {
   peer: 'redis-list',
   label: '(h) RPUSH to a Redis list',
   counts: 'requests in SQL',
+  keeps: 'rows',
 }
 export const HASH: Contender = {
   peer: 'redis-hash',
   label: '(i) HINCRBY in a Redis hash',
   counts: 'requests in SQL',
+  keeps: 'sums by page',
 }
 export const BUFFER: Contender = {
   peer: 'buffer',
   label: '(j) 10 s in the process',
   counts: 'requests in SQL',
+  keeps: 'rows',
 }
 /** With wide-cache's rule of what counts, its hashes and its rows. */
 export const SAME_RULES: Contender = {
   peer: 'buffer-same-rules',
   label: '(j) 10 s in the process, by the same rules',
   counts: 'requests in SQL',
+  keeps: 'rows',
 }
 export const UPDATES: Contender = {
   peer: 'buffer-updates',
   label: '(k) 10 s in the process, row by row',
   counts: 'requests in SQL',
+  keeps: 'sums by page',
 }
 export const MORGAN: Contender = {
   peer: 'morgan',

@@ -68,7 +68,11 @@ async function run(bench: Bench): Promise<Report> {
   bench.after(() => cache.close())
   const places: Place[] = []
   for (const server of servers) {
-    const calls = await callsOn(await opened(bench, server, 'calls'), memcached.address)
+    const calls = await callsOn(
+      await opened(bench, server, 'calls'),
+      memcached.address,
+      server.nextval,
+    )
     bench.after(() => calls.close())
     places.push({ server, filled: await opened(bench, server, FILLED), calls })
   }
@@ -215,8 +219,8 @@ export function ofRequests(samples: Bench['samples']): Table['rows'] {
         const isHook = way === EMPTY_HOOK
         return {
           way: isHook ? way : `${way}, ${database}`,
-          'CPU until the answer, µs a request': shown(samples.spread(way, database, CPU)),
-          'CPU until the visit is in SQL': shown(samples.spread(way, database, CPU_WHOLE)),
+          'CPU until the visit is in SQL, µs': shown(samples.spread(way, database, CPU_WHOLE)),
+          'CPU until the answer, µs': shown(samples.spread(way, database, CPU)),
           'times wide-cache': isHook
             ? ''
             : shown(samples.ratio(way, WIDE_CACHE, database, CPU_WHOLE)),

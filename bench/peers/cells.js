@@ -10,6 +10,8 @@ const WIDTH = 15
 const DRAIN_AFTER_LAYERS = 2
 const EXPIRES_SECONDS = 300
 const WORK_MS = 1000
+/** memjs can leave an operation unsettled when its connection breaks. */
+const ANSWER_MS = 5000
 
 /**
  * `retries: 1` means one try: memjs would send an append again of which it does not know what
@@ -48,7 +50,7 @@ export async function startCellWorker({
   since = 0,
   parse,
 }) {
-  const client = connect(memcached)
+  let client = connect(memcached)
   const visits = await openVisits(mysqlUrl, 1)
   const now = () => layerAt(since, layerMs)
   // After a restart, back to the oldest cells there may be.
@@ -56,18 +58,23 @@ export async function startCellWorker({
   let closing = false
 
   async function drainBefore(end) {
-    for (; next < end; next++) {
+    while (next < end) {
       const keys = Array.from({ length: width }, (_, column) => `${name}:${next}:${column}`)
-      const found = await Promise.all(keys.map((key) => client.get(key)))
+      const found = await inTime(keys.map((key) => client.get(key)))
       const rows = found.flatMap(({ value }) => (value ? parse(value.toString()) : []))
       if (rows.length > 0) await visits.insert(rows)
-      await Promise.all(keys.map((key, column) => found[column].value && client.delete(key)))
+      // What cannot be deleted expires. It is not read again.
+      next++
+      await inTime(keys.map((key, column) => found[column].value && client.delete(key)))
     }
   }
   const work = (async () => {
     while (!closing) {
-      // A server is away: the layer is tried again.
-      await drainBefore(now() - DRAIN_AFTER_LAYERS + 1).catch(() => {})
+      // A server is away: the layer is tried again, on a new connection.
+      await drainBefore(now() - DRAIN_AFTER_LAYERS + 1).catch(() => {
+        client.close()
+        client = connect(memcached)
+      })
       if (!closing) await delay(WORK_MS)
     }
   })()
@@ -87,5 +94,18 @@ export async function startCellWorker({
   async function stop() {
     closing = true
     await work
+  }
+}
+
+/** @throws Error if one of them fails, or has no answer within the time */
+async function inTime(operations) {
+  const answered = new AbortController()
+  const late = delay(ANSWER_MS, undefined, { signal: answered.signal }).then(() => {
+    throw new Error(`no answer within ${ANSWER_MS} ms`)
+  })
+  try {
+    return await Promise.race([Promise.all(operations), late])
+  } finally {
+    answered.abort()
   }
 }

@@ -1,12 +1,13 @@
 // Documents with the counts of their words: one transaction inserts the document and updates the
 // counts where they are, and is begun anew after a deadlock. A statement a word, in the document's
-// order or sorted (no deadlocks), or one sorted multi-row upsert a document.
+// order or sorted (no deadlocks), or one sorted multi-row upsert a document. `work` is what else
+// the transaction does.
 import mysql from 'mysql2/promise'
 
 const DEADLOCK = 1213
 const LOCK_WAIT = 1205
 
-export async function start({ mysqlUrl, connections, way, name }) {
+export async function start({ mysqlUrl, connections, way, name, work }) {
   const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: connections })
   // Fewer locks than the default, and all that this needs.
   pool.pool.on('connection', (connection) =>
@@ -44,6 +45,7 @@ export async function start({ mysqlUrl, connections, way, name }) {
             await connection.beginTransaction()
             await connection.query(`INSERT INTO ${name}_documents (body) VALUES (?)`, [body])
             await count(connection, counts)
+            await work()
             await connection.commit()
             return true
           } catch (error) {

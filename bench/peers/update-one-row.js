@@ -10,7 +10,7 @@ export async function start({ mysqlUrl, connections, table = 'bench_counter' }) 
   )
   await pool.query(`INSERT IGNORE INTO ${table} VALUES (1, 0)`)
   return {
-    increment: () => pool.query(`UPDATE ${table} SET n = n + 1 WHERE id = 1`),
+    increment: (by = 1) => pool.query(`UPDATE ${table} SET n = n + ? WHERE id = 1`, [by]),
     async total() {
       const [[row]] = await pool.query(`SELECT n FROM ${table}`)
       return Number(row.n)

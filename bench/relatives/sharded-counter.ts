@@ -6,11 +6,13 @@
 import { type Database, memory } from '../../src/index.js'
 import { ShardedCounter } from '../../src/counters/index.js'
 import type { Bench } from '../harness/part.js'
+import { start as startCoalesced } from '../peers/coalesced-row.js'
 import { start } from '../peers/update-one-row.js'
 import { adding, type Contender, type Race } from './race.js'
 
 export const BASELINE = 'single-row UPDATE'
 export const COALESCING = 'ShardedCounter, 20 shards'
+export const COALESCED = 'one row, coalesced in ten lines'
 export const UNSHARED = {
   one: '1 shard, without coalescing',
   twenty: '20 shards, without coalescing',
@@ -28,8 +30,9 @@ export async function shardedCounter(
   suffix: '' | typeof UNLOGGED = '',
 ): Promise<Race> {
   const baseline = await start({ mysqlUrl, connections: CONNECTIONS })
+  const coalesced = await startCoalesced({ mysqlUrl, connections: 1, table: 'bench_coalesced' })
   const counter = new ShardedCounter({ name: 'shared', database, cache: 'memory:' })
-  bench.after(() => Promise.all([baseline.close(), counter.close()]))
+  bench.after(() => Promise.all([baseline.close(), coalesced.close(), counter.close()]))
   return {
     name: `ShardedCounter${suffix}`,
     metric: { metric: 'increments/s', better: 'more' },
@@ -38,6 +41,10 @@ export async function shardedCounter(
       adding(COALESCING + suffix, {
         add: () => counter.increment(),
         total: () => counter.get({ exact: true }),
+      }),
+      adding(COALESCED + suffix, {
+        add: () => coalesced.increment(),
+        total: () => coalesced.total(),
       }),
       unshared(UNSHARED.twenty + suffix, 'twenty', 20, database),
       unshared(UNSHARED.one + suffix, 'one', 1, database),

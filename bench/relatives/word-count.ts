@@ -4,6 +4,7 @@
  * processing of the last update.
  */
 import assert from 'node:assert/strict'
+import { setTimeout as delay } from 'node:timers/promises'
 import { mysql } from '../../src/index.js'
 import { CollisionFreeMap } from '../../src/collision-free-map/index.js'
 import type { Bench } from '../harness/part.js'
@@ -16,11 +17,14 @@ export const IN_PLACE = {
   sorted: 'in place, a statement a word, sorted',
   one: 'in place, one sorted statement',
 }
+/** Added to the names of those whose transactions also do something else, such as a request. */
+export const WORKING = ', 20 ms of other work'
 /** Number of documents written at once. */
 export const WRITERS = 32
 
 /** A connection for each of 32 writers, and two for the processor. */
 const CONNECTIONS = WRITERS + 2
+const WORK_MS = 20
 const WORDS_A_DOCUMENT = 40
 const VOCABULARY = 2_000
 /** One processor works here; every bucket is a transaction. */
@@ -37,13 +41,16 @@ interface Site {
 }
 
 export async function wordCount(bench: Bench, mysqlUrl: string): Promise<Race> {
-  const inPlace = (name: string, way: string): Promise<Site> =>
-    start({ mysqlUrl, connections: CONNECTIONS, way, name })
+  const inPlace = (name: string, way: string, work = NO_WORK): Promise<Site> =>
+    start({ mysqlUrl, connections: CONNECTIONS, way, name, work })
+  const work = (): Promise<unknown> => delay(WORK_MS)
   const sites = {
     byWord: await inPlace('by_word', 'word by word'),
-    map: await throughMap(mysqlUrl),
+    map: await throughMap(mysqlUrl, 'map', NO_WORK),
     sorted: await inPlace('sorted', 'word by word, sorted'),
     one: await inPlace('one_statement', 'one statement'),
+    working: await inPlace('working', 'one statement', work),
+    workingMap: await throughMap(mysqlUrl, 'working_map', work),
   }
   bench.after(() => Promise.all(Object.values(sites).map((site) => site.close())))
   return {
@@ -52,8 +59,12 @@ export async function wordCount(bench: Bench, mysqlUrl: string): Promise<Race> {
     contenders: [
       contender(IN_PLACE.byWord, sites.byWord),
       contender(MAP, sites.map),
-      { ...contender(IN_PLACE.sorted, sites.sorted), callers: [WRITERS] },
-      { ...contender(IN_PLACE.one, sites.one), callers: [WRITERS] },
+      ...[
+        contender(IN_PLACE.sorted, sites.sorted),
+        contender(IN_PLACE.one, sites.one),
+        contender(IN_PLACE.one + WORKING, sites.working),
+        contender(MAP + WORKING, sites.workingMap),
+      ].map((one) => ({ ...one, callers: [WRITERS] })),
     ],
     async check() {
       for (const site of Object.values(sites)) {
@@ -85,11 +96,15 @@ function contender(name: string, site: Site): Contender {
   }
 }
 
-async function throughMap(mysqlUrl: string): Promise<Site> {
+type Work = () => Promise<unknown>
+
+const NO_WORK: Work = async () => undefined
+
+async function throughMap(mysqlUrl: string, name: string, work: Work): Promise<Site> {
   const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
   const map = new CollisionFreeMap<string, number>({
     database,
-    name: 'words',
+    name,
     buckets: BUCKETS,
     every: false,
     combine: (_, current = 0, updates) => updates.reduce((a, b) => a + b, current),
@@ -97,23 +112,27 @@ async function throughMap(mysqlUrl: string): Promise<Site> {
   await database.migrate()
   await map.process()
   await database.query(
-    'CREATE TABLE map_documents (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body ' +
+    `CREATE TABLE ${name}_documents (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, body ` +
       'VARCHAR(2000) NOT NULL) ENGINE=InnoDB',
   )
   return {
     async write(body, counts) {
       await database.transaction(async (tx) => {
-        await tx.query('INSERT INTO map_documents (body) VALUES (?)', [body])
+        await tx.query(`INSERT INTO ${name}_documents (body) VALUES (?)`, [body])
         await map.update(counts, tx)
+        await work()
       })
       return true
     },
     process: () => map.process(),
     bodies: async () =>
-      (await database.query('SELECT body FROM map_documents')).rows.map(({ body }) => String(body)),
+      (await database.query(`SELECT body FROM ${name}_documents`)).rows.map(({ body }) =>
+        String(body),
+      ),
     async counts() {
       const { rows } = await database.query(
-        "SELECT map_key, map_value FROM collision_free_map_values WHERE map = 'words'",
+        'SELECT map_key, map_value FROM collision_free_map_values WHERE map = ?',
+        [name],
       )
       return new Map(
         rows.map((row) => [
