@@ -18,7 +18,8 @@ export interface Part {
 }
 
 export interface Report {
-  readonly tables: readonly Table[]
+  /** @default a table for each metric */
+  readonly tables?: readonly Table[]
   readonly chart?: Chart
 }
 

@@ -9,8 +9,8 @@ import { commitOf, machine, versions } from './machine.js'
 import type { Bench, Mode, Part } from './part.js'
 import { formOf, sourcesOf } from './parts.js'
 import { type Claim, RESULTS, write } from './result.js'
-import { Samples } from './samples.js'
-import { markdown } from './table.js'
+import { type Measure, Samples } from './samples.js'
+import { markdown, type Table, withSpread } from './table.js'
 
 /**
  * Whether all that was claimed has been shown. The result goes to `folder`, named after the part.
@@ -95,7 +95,7 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
       ...(chart && { chart }),
     }
     write(result, folder)
-    for (const table of tables) console.log(markdown(table))
+    for (const table of tables ?? tablesOf(result.measures)) console.log(markdown(table))
     for (const { text, holds } of claims) console.log(`${holds ? 'shown' : 'NOT SHOWN'}: ${text}`)
     const { cpu, cores, memoryGiB } = result.machine
     console.log(
@@ -116,6 +116,31 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
     }
   }
   return claims.every(({ holds }) => holds)
+}
+
+/** A table for each metric: contenders beside settings, the more of both in rows. */
+export function tablesOf(measures: readonly Measure[]): Table[] {
+  const distinct = (values: readonly string[]): string[] => [...new Set(values)]
+  return distinct(measures.map(({ metric }) => metric)).map((title) => {
+    const own = measures.filter(({ metric }) => metric === title)
+    const contenders = distinct(own.map(({ contender }) => contender))
+    const settings = distinct(own.map(({ setting }) => setting))
+    const cell = (contender: string, setting: string): string => {
+      const found = own.find((one) => one.contender === contender && one.setting === setting)
+      return found ? withSpread(found) : ''
+    }
+    const rows =
+      settings.length > contenders.length
+        ? settings.map((setting) => ({
+            setting,
+            ...Object.fromEntries(contenders.map((name) => [name, cell(name, setting)])),
+          }))
+        : contenders.map((contender) => ({
+            contender,
+            ...Object.fromEntries(settings.map((name) => [name, cell(contender, name)])),
+          }))
+    return { title, rows }
+  })
 }
 
 function progressOf(name: string): (text: string) => void {

@@ -66,7 +66,7 @@ async function listen(app, peer) {
   app.get('/', (_req, res) => {
     res.type('html').send('<h1>hello</h1>')
   })
-  app.get('/page', (_req, res) => {
+  app.get(['/page', '/other'], (_req, res) => {
     res.type('html').send(render(renderings))
   })
   const server = app.listen(0, '127.0.0.1')

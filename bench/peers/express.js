@@ -6,6 +6,13 @@ import { setTimeout as delay } from 'node:timers/promises'
 // Promises of memjs never end when their connection is closed under them.
 const IDLE_TIMEOUT_MS = 5000
 
+/** A request, as the contenders record it. */
+export const visitOf = (req) => ({
+  time: Date.now(),
+  visitor: `${req.ip} ${req.get('user-agent')}`,
+  page: req.path,
+})
+
 export function tracker(record) {
   let pending = 0
   let recorded = 0
@@ -26,13 +33,7 @@ export function tracker(record) {
     record: start,
     use(app) {
       app.use((req, res, next) => {
-        res.on('finish', () =>
-          start({
-            time: Date.now(),
-            visitor: `${req.ip} ${req.get('user-agent')}`,
-            page: req.path,
-          }),
-        )
+        res.on('finish', () => start(visitOf(req)))
         next()
       })
     },

@@ -1,0 +1,64 @@
+/** Ways to keep the activity of a site, and what the article that began all measured of them. */
+import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
+
+export interface Contender {
+  readonly label: string
+  /** The name of a file in `bench/peers/`: what runs in the site's process. */
+  readonly peer: string
+  /** Of `createActivity()`. */
+  readonly collect?: string
+  /** Another file there: what a process of its own does. */
+  readonly worker?: string
+  readonly table: 'visits' | 'activities'
+  readonly inArticle?: { readonly throughput: number; readonly lost?: string }
+}
+
+export const NONE: Contender = {
+  label: 'no activity',
+  peer: 'nothing',
+  table: 'visits',
+  inArticle: { throughput: 40.2 },
+}
+export const WIDE_CACHE: Contender = {
+  label: 'wide-cache',
+  peer: 'wide-cache',
+  collect: EVERY_THREE_SECONDS,
+  table: 'activities',
+}
+export const CONTENDERS: readonly Contender[] = [
+  NONE,
+  {
+    label: 'an `INSERT` before the response',
+    peer: 'insert-before-response',
+    table: 'visits',
+    inArticle: { throughput: 27.4 },
+  },
+  {
+    label: 'a process for each visit',
+    peer: 'process-per-visit',
+    table: 'visits',
+    inArticle: { throughput: 13 },
+  },
+  {
+    label: "get and set of an array: the article's wide cache",
+    peer: 'get-and-set',
+    worker: 'get-and-set',
+    table: 'visits',
+    inArticle: { throughput: 36.7, lost: '350 of 6,800' },
+  },
+  WIDE_CACHE,
+  {
+    label: "the web server's log, read every 10 s",
+    peer: 'nothing',
+    worker: 'web-server-log',
+    table: 'visits',
+  },
+]
+
+/** Requests that are no page view of a person, each as the header and method that say so. */
+export const OTHERS: readonly RequestInit[] = [
+  { headers: { 'user-agent': 'Mozilla/5.0 (compatible; Googlebot/2.1)', accept: 'text/html' } },
+  { headers: { 'sec-purpose': 'prefetch', accept: 'text/html' } },
+  { headers: { 'sec-fetch-dest': 'empty', 'sec-fetch-mode': 'cors', accept: '*/*' } },
+  { method: 'HEAD', headers: { accept: 'text/html' } },
+]

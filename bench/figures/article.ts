@@ -1,0 +1,35 @@
+/** Figures of the article that began all, beside those of this machine: the part `article`. */
+import { CONTENDERS, NONE, OTHERS } from '../article/contenders.js'
+import type { Metric } from '../harness/samples.js'
+import { number } from '../harness/table.js'
+import { LATE, LATEST, LOST, OTHERS_COUNTED, SERVED, THROUGHPUT } from '../parts/article.js'
+import { type Figures, share, shown } from './measured.js'
+
+const ALL = CONTENDERS[0]!.inArticle!.throughput
+
+export const article: Figures = (read) => {
+  const { samples } = read('article')
+  return {
+    rows: CONTENDERS.map((contender) => {
+      const { label, inArticle } = contender
+      const counts = (text: () => string): string => (contender === NONE ? '' : text())
+      const sum = (of: Metric): number =>
+        samples.of(label, '', of).reduce((all, one) => all + one, 0)
+      return {
+        'how activity is kept': label,
+        'the article, requests/s': inArticle ? String(inArticle.throughput) : '',
+        'here, requests/s': shown(samples.spread(label, '', THROUGHPUT)),
+        'the article, %': inArticle ? number(Math.round((100 * inArticle.throughput) / ALL)) : '',
+        'here, %': share(samples.ratio(label, NONE.label, '', THROUGHPUT)),
+        'the article lost': inArticle?.lost ?? '',
+        'lost here': counts(() => `${number(sum(LOST))} of ${number(sum(SERVED))}`),
+        'in SQL after, s: p50, max': counts(() =>
+          [LATE, LATEST].map((of) => number(samples.spread(label, '', of).median)).join(', '),
+        ),
+        [`counts of ${OTHERS.length} requests that are no page views`]: counts(() =>
+          shown(samples.spread(label, '', OTHERS_COUNTED)),
+        ),
+      }
+    }),
+  }
+}
