@@ -6,8 +6,6 @@ export interface Contender {
   readonly peer: string
   readonly label: string
   readonly table: VisitTable
-  /** Its setup here, and what it must lose or repeat by its nature. */
-  readonly about: string
   /** The time after which it begins anew what it does. The faults come at all parts of it. */
   readonly periodSeconds: number
   /** Visits a second of each writer: those that lose little have many. */
@@ -23,9 +21,6 @@ export const WIDE_CACHE: Contender = {
   periodSeconds: 3,
   rate: 50,
   worker: true,
-  about:
-    'a collector in another process; a process killed with SIGKILL loses its open frame ' +
-    '(50 ms), and a lost cell takes confirmSeconds to come',
 }
 
 export const CONTENDERS: readonly Contender[] = [
@@ -37,9 +32,6 @@ export const CONTENDERS: readonly Contender[] = [
     periodSeconds: 3,
     rate: 10,
     worker: true,
-    about:
-      'get, push, set; a worker drains old layers; loses at collisions and what the cache ' +
-      'loses; a worker killed between INSERT and delete repeats a layer',
   },
   {
     peer: 'append-per-visit',
@@ -48,9 +40,6 @@ export const CONTENDERS: readonly Contender[] = [
     periodSeconds: 3,
     rate: 10,
     worker: true,
-    about:
-      'append, add, append; the same worker; loses what the cache loses or does not take; a ' +
-      'worker killed between INSERT and delete repeats a layer',
   },
   {
     peer: 'redis-list',
@@ -59,10 +48,6 @@ export const CONTENDERS: readonly Contender[] = [
     periodSeconds: 0.5,
     rate: 10,
     worker: true,
-    about:
-      'RPUSH; a worker does LRANGE, INSERT, LTRIM; Redis keeps an append-only file ' +
-      '(everysec) and has the same done to it as memcached; a worker killed between INSERT ' +
-      'and LTRIM repeats a batch',
   },
   {
     peer: 'redis-hash',
@@ -70,10 +55,6 @@ export const CONTENDERS: readonly Contender[] = [
     table: 'counts',
     periodSeconds: 60,
     rate: 5,
-    about:
-      'sums in the process for 1 s, then HINCRBY; each minute HGET, HDEL and a statement for ' +
-      'each page; the same Redis; loses what is in the process, and what it has taken and SQL ' +
-      'does not take',
   },
   {
     peer: 'insert-per-visit',
@@ -81,9 +62,6 @@ export const CONTENDERS: readonly Contender[] = [
     table: 'visits',
     periodSeconds: 1,
     rate: 10,
-    about:
-      'no cache, no worker: nothing to lose there, and at once in SQL; loses what comes ' +
-      'while the database is away',
   },
   {
     peer: 'buffer',
@@ -91,9 +69,6 @@ export const CONTENDERS: readonly Contender[] = [
     table: 'visits',
     periodSeconds: 10,
     rate: 5,
-    about:
-      'no cache, no worker; keeps what the database does not take; a process killed with ' +
-      'SIGKILL loses up to 10 s',
   },
   {
     peer: 'buffer-updates',
@@ -101,6 +76,5 @@ export const CONTENDERS: readonly Contender[] = [
     table: 'counts',
     periodSeconds: 10,
     rate: 5,
-    about: 'the same with sums: a statement for each page, each committed by itself',
   },
 ]

@@ -1,9 +1,63 @@
 /** Figures of the package on MariaDB and on PostgreSQL: the part `databases`. */
-import { beside, ofRequests } from '../parts/databases.js'
-import type { Figures } from './measured.js'
+import { CALLS } from '../databases/calls.js'
+import { EMPTY_HOOK, INSERT, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
+import { MARIADB, POSTGRES } from '../databases/servers.js'
+import type { Metric } from '../harness/samples.js'
+import { number } from '../harness/table.js'
+import { CPU, CPU_WHOLE } from '../overhead/contenders.js'
+import {
+  COMMIT,
+  CPU_A_ROW,
+  MS,
+  RATE,
+  REMOVE,
+  ROWS_PER_SECOND,
+  STATS,
+  TOP,
+} from '../parts/databases.js'
+import { type Figures, shown } from './measured.js'
 
-export const databases: Figures = (read) => ({ rows: beside(read('databases').samples) })
+const ROWS: readonly (readonly [row: string, setting: string, metric: Metric])[] = [
+  ['rows/s that a collector commits', COMMIT, ROWS_PER_SECOND],
+  ["CPU time of the collector's process, µs a row", COMMIT, CPU_A_ROW],
+  ['rows/s that the retention removes', REMOVE, ROWS_PER_SECOND],
+  ['`stats()`, ms', STATS, MS],
+  ["`top('page')` of a day, ms", TOP, MS],
+  ...Object.values(CALLS).map((name) => [name, name, RATE] as const),
+]
 
-export const databasesRequests: Figures = (read) => ({
-  rows: ofRequests(read('databases').samples),
-})
+export const databases: Figures = (read) => {
+  const { samples } = read('databases')
+  return {
+    rows: ROWS.map(([measure, setting, metric]) => ({
+      measure,
+      [MARIADB]: shown(samples.spread(MARIADB, setting, metric)),
+      [POSTGRES]: shown(samples.spread(POSTGRES, setting, metric)),
+      'PostgreSQL / MariaDB': shown(samples.ratio(POSTGRES, MARIADB, setting, metric)),
+    })),
+  }
+}
+
+export const databasesRequests: Figures = (read) => {
+  const { samples } = read('databases')
+  return {
+    rows: [MARIADB, POSTGRES]
+      .flatMap((database) =>
+        [EMPTY_HOOK, WIDE_CACHE, INSERT].map((way) => {
+          const isHook = way === EMPTY_HOOK
+          return {
+            way: isHook ? way : `${way}, ${database}`,
+            'CPU until the visit is in SQL, µs': shown(samples.spread(way, database, CPU_WHOLE)),
+            'CPU until the answer, µs': shown(samples.spread(way, database, CPU)),
+            'times wide-cache': isHook
+              ? ''
+              : shown(samples.ratio(way, WIDE_CACHE, database, CPU_WHOLE)),
+            'statements per visit': isHook
+              ? ''
+              : number(samples.spread(way, database, STATEMENTS).median),
+          }
+        }),
+      )
+      .filter((row, at) => at === 0 || row.way !== EMPTY_HOOK),
+  }
+}

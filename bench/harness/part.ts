@@ -5,7 +5,6 @@ import type { Postgres } from '../../test/servers/postgres.js'
 import type { Redis } from '../../test/servers/redis.js'
 import type { Chart } from './chart.js'
 import type { Metric, Samples } from './samples.js'
-import type { Table } from './table.js'
 
 /** `quick`: under half a minute, to see that it runs; `full`: as long as it takes. */
 export type Mode = 'quick' | 'normal' | 'full'
@@ -18,8 +17,6 @@ export interface Part {
 }
 
 export interface Report {
-  /** @default a table for each metric */
-  readonly tables?: readonly Table[]
   readonly chart?: Chart
 }
 

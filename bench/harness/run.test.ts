@@ -9,8 +9,8 @@ import { barOf } from './chart.js'
 import { compare } from './compare.js'
 import type { Bench, Part } from './part.js'
 import { parse, type Result } from './result.js'
-import { run } from './run.js'
-import type { Metric } from './samples.js'
+import { run, tablesOf } from './run.js'
+import { type Metric, Samples } from './samples.js'
 
 const RATE: Metric = { metric: 'operations/s', better: 'more' }
 
@@ -26,7 +26,6 @@ async function ran(
       await work(bench)
       const { median, low, high } = bench.samples.spread('ours', 'hello', RATE)
       return {
-        tables: [{ title: 'Rates', rows: [{ contender: 'ours', rate: median }] }],
         chart: {
           type: 'bars',
           title: 'Rates <of> hello',
@@ -151,4 +150,25 @@ test('compare tells what got worse beyond the spread of both, and nothing else',
     },
   ])
   assert.throws(() => parse('{"rows":[]}'), /no result of this benchmark/)
+})
+
+test('a table for each metric is printed, with the more of contenders and settings in rows', () => {
+  const samples = new Samples()
+  for (const [at, setting] of ['1', '8', '64'].entries()) samples.add('ours', setting, RATE, at)
+  samples.add('theirs', '8', RATE, 7)
+  assert.deepEqual(tablesOf(samples.measures()), [
+    {
+      title: 'operations/s',
+      rows: [
+        { setting: '1', ours: '0 (0-0)', theirs: '' },
+        { setting: '8', ours: '1 (1-1)', theirs: '7 (7-7)' },
+        { setting: '64', ours: '2 (2-2)', theirs: '' },
+      ],
+    },
+  ])
+  samples.add('none', '', { metric: 'ms', better: null }, 5)
+  assert.deepEqual(tablesOf(samples.measures())[1], {
+    title: 'ms',
+    rows: [{ contender: 'none', '': '5 (5-5)' }],
+  })
 })

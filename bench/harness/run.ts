@@ -77,7 +77,7 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
 
   console.log(`\n## ${part.name}: ${part.question}\n`)
   try {
-    const { tables, chart } = await part.run(bench)
+    const { chart } = await part.run(bench)
     progress('')
     const result = {
       part: part.name,
@@ -95,7 +95,7 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
       ...(chart && { chart }),
     }
     write(result, folder)
-    for (const table of tables ?? tablesOf(result.measures)) console.log(markdown(table))
+    for (const table of tablesOf(result.measures)) console.log(markdown(table))
     for (const { text, holds } of claims) console.log(`${holds ? 'shown' : 'NOT SHOWN'}: ${text}`)
     const { cpu, cores, memoryGiB } = result.machine
     console.log(

@@ -6,22 +6,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import { Child } from '../harness/child.js'
 import { barOf } from '../harness/chart.js'
-import type { Bench, Metric, Part, Report } from '../harness/part.js'
-import { quantile, type Spread } from '../harness/statistics.js'
-import { number, withSpread } from '../harness/table.js'
+import type { Bench, Part, Report } from '../harness/part.js'
+import { quantile } from '../harness/statistics.js'
 
-const MEMCACHED = 'memcached'
-const REDIS = 'Redis'
+export const MEMCACHED = 'memcached'
+export const REDIS = 'Redis'
 const CONTENDERS = [MEMCACHED, REDIS] as const
 
-const CPU = { metric: 'CPU µs/visit', better: 'less' } as const
-const DRAIN = { metric: 'rows/s', better: 'more' } as const
-const MEDIAN = { metric: 'p50, s', better: 'less' } as const
-const P95 = { metric: 'p95, s', better: 'less' } as const
-const RECOVERY = { metric: 's until all is in SQL', better: 'less' } as const
+export const CPU = { metric: 'CPU µs/visit', better: 'less' } as const
+export const DRAIN = { metric: 'rows/s', better: 'more' } as const
+export const MEDIAN = { metric: 'p50, s', better: 'less' } as const
+export const P95 = { metric: 'p95, s', better: 'less' } as const
+export const RECOVERY = { metric: 's until all is in SQL', better: 'less' } as const
 
 /** A lost connection and a cache without its frames; and one that does not answer for a while. */
-const FAULTS = ['killed and started empty', 'silent for 10 s'] as const
+export const FAULTS = ['killed and started empty', 'silent for 10 s'] as const
 const SILENT_MS = 10_000
 /** Visits that are recorded before a fault, and after it, in seconds. */
 const BEFORE_S = 3
@@ -150,34 +149,8 @@ async function disturb(server: CacheServer, fault: (typeof FAULTS)[number]): Pro
   server.resume()
 }
 
-/** The rows of the tables here and in the docs: a name, a setting and a metric each. */
-export const ROWS: readonly (readonly [row: string, setting: string, metric: Metric])[] = [
-  ['CPU time of a visit until it is in the cache, µs', '', CPU],
-  ['rows/s of a drain', '', DRAIN],
-  ['from record() to the figures, half of the visits, s', '', MEDIAN],
-  ['from record() to the figures, 95 % of them, s', '', P95],
-  ...FAULTS.map((fault) => [`${fault}: until all is in SQL, s`, fault, RECOVERY] as const),
-]
-
-/** The middle half, too, where there are several samples. */
-export function shown(spread: Spread): string {
-  return spread.low === spread.high ? number(spread.median) : withSpread(spread)
-}
-
 function report({ samples }: Bench): Report {
   return {
-    tables: [
-      {
-        title: 'One site on memcached and on Redis',
-        rows: ROWS.map(([row, setting, metric]) => ({
-          '': row,
-          ...Object.fromEntries(
-            CONTENDERS.map((label) => [label, shown(samples.spread(label, setting, metric))]),
-          ),
-          'Redis / memcached': shown(samples.ratio(REDIS, MEMCACHED, setting, metric)),
-        })),
-      },
-    ],
     chart: {
       type: 'bars',
       title: 'From a fault of the cache until all visits are in SQL',

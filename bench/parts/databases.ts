@@ -6,24 +6,23 @@ import { memcached as openMemcached } from '../../src/cache/memcached/memcached.
 import type { Cache } from '../../src/cache/cache.js'
 import type { Database } from '../../src/database/database.js'
 import { CALLS, type Calls, callsOn } from '../databases/calls.js'
-import { EMPTY_HOOK, INSERT, requests, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
+import { requests, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
 import { MARIADB, POSTGRES, type Server, startServers } from '../databases/servers.js'
 import { barOf } from '../harness/chart.js'
-import type { Bench, Metric, Part, Report } from '../harness/part.js'
-import { median, type Spread } from '../harness/statistics.js'
-import { number, type Table, withSpread } from '../harness/table.js'
-import { CPU, CPU_WHOLE } from '../overhead/contenders.js'
+import type { Bench, Part, Report } from '../harness/part.js'
+import { median } from '../harness/statistics.js'
+import { number } from '../harness/table.js'
 import { bring, removeAll, type Work } from '../retention/removal.js'
 import { rangeOf, record, refresh } from '../stats/window.js'
 
-const COMMIT = 'commit'
-const REMOVE = 'removal'
-const STATS = 'stats()'
-const TOP = "top('page') of a day"
-const ROWS_PER_SECOND = { metric: 'rows/s', better: 'more' } as const
-const CPU_A_ROW = { metric: 'CPU µs/row', better: 'less' } as const
-const MS = { metric: 'ms', better: 'less' } as const
-const RATE = { metric: 'calls/s', better: 'more' } as const
+export const COMMIT = 'commit'
+export const REMOVE = 'removal'
+export const STATS = 'stats()'
+export const TOP = "top('page') of a day"
+export const ROWS_PER_SECOND = { metric: 'rows/s', better: 'more' } as const
+export const CPU_A_ROW = { metric: 'CPU µs/row', better: 'less' } as const
+export const MS = { metric: 'ms', better: 'less' } as const
+export const RATE = { metric: 'calls/s', better: 'more' } as const
 
 const WARM_UPS = 2
 /** The first commit of a database opens its connections. */
@@ -185,68 +184,20 @@ async function medianOf(read: () => Promise<number>): Promise<number> {
   return median(all)
 }
 
-/** The rows of the tables here and in the docs: a name, a setting and a metric each. */
-export const ROWS: readonly (readonly [row: string, setting: string, metric: Metric])[] = [
-  ['rows/s that a collector commits', COMMIT, ROWS_PER_SECOND],
-  ["CPU time of the collector's process, µs a row", COMMIT, CPU_A_ROW],
-  ['rows/s that the retention removes', REMOVE, ROWS_PER_SECOND],
-  ['`stats()`, ms', STATS, MS],
-  ["`top('page')` of a day, ms", TOP, MS],
-  ...Object.values(CALLS).map((name) => [name, name, RATE] as const),
-]
-
-/** With the middle half, where there are several samples. */
-export function shown(spread: Spread): string {
-  return spread.low === spread.high ? number(spread.median) : withSpread(spread)
-}
-
-/** The rows of the table of all but requests. */
-export function beside(samples: Bench['samples']): Table['rows'] {
-  return ROWS.map(([measure, setting, metric]) => ({
-    measure,
-    ...Object.fromEntries(
-      [MARIADB, POSTGRES].map((label) => [label, shown(samples.spread(label, setting, metric))]),
-    ),
-    'PostgreSQL / MariaDB': shown(samples.ratio(POSTGRES, MARIADB, setting, metric)),
-  }))
-}
-
-/** The rows of the table of requests. */
-export function ofRequests(samples: Bench['samples']): Table['rows'] {
-  return [MARIADB, POSTGRES]
-    .flatMap((database) =>
-      [EMPTY_HOOK, WIDE_CACHE, INSERT].map((way) => {
-        const isHook = way === EMPTY_HOOK
-        return {
-          way: isHook ? way : `${way}, ${database}`,
-          'CPU until the visit is in SQL, µs': shown(samples.spread(way, database, CPU_WHOLE)),
-          'CPU until the answer, µs': shown(samples.spread(way, database, CPU)),
-          'times wide-cache': isHook
-            ? ''
-            : shown(samples.ratio(way, WIDE_CACHE, database, CPU_WHOLE)),
-          'statements per visit': isHook
-            ? ''
-            : number(samples.spread(way, database, STATEMENTS).median),
-        }
-      }),
-    )
-    .filter((row, at) => at === 0 || row.way !== EMPTY_HOOK)
-}
-
 function report({ samples }: Bench): Report {
-  const rates = ROWS.filter(([, , { better }]) => better === 'more')
+  const rates = [
+    [COMMIT, ROWS_PER_SECOND],
+    [REMOVE, ROWS_PER_SECOND],
+    ...Object.values(CALLS).map((name) => [name, RATE] as const),
+  ] as const
   return {
-    tables: [
-      { title: 'The package on both', rows: beside(samples) },
-      { title: 'A site that records its requests', rows: ofRequests(samples) },
-    ],
     chart: {
       type: 'bars',
       title: 'Rates on PostgreSQL, those on MariaDB being 1',
       x: { name: 'times' },
       groups: [
         {
-          bars: rates.map(([, setting, metric]) =>
+          bars: rates.map(([setting, metric]) =>
             barOf(setting.replace(/,.*/, ''), samples.ratio(POSTGRES, MARIADB, setting, metric)),
           ),
         },

@@ -205,7 +205,7 @@ async function run(bench: Bench): Promise<Report> {
   }
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)
-  return report(bench, sizes, enough)
+  return report(bench, sizes)
 }
 
 function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
@@ -249,54 +249,8 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
   )
 }
 
-function report(
-  { samples }: Bench,
-  sizes: readonly number[],
-  enough: ReadonlyMap<string, number>,
-): Report {
-  const rows = sizes.map((size) => {
-    const setting = String(size)
-    return {
-      'rows waiting': number(size),
-      ...Object.fromEntries(
-        [...PEERS.keys()].map((label) => [
-          label === COLLECTOR ? `${label}, rows/s` : label,
-          withSpread(samples.spread(label, setting, SPEED)),
-        ]),
-      ),
-      'with dimensions, of without': withSpread(
-        samples.ratio(DIMENSIONS, COLLECTOR, setting, SPEED),
-        percent,
-      ),
-      'with sums only, of with rows': withSpread(
-        samples.ratio(SUMS, COLLECTOR, setting, SPEED),
-        percent,
-      ),
-      'of that without the ledger': withSpread(
-        samples.ratio(COLLECTOR, NO_LEDGER, setting, SPEED),
-        percent,
-      ),
-      'of raw': withSpread(samples.ratio(COLLECTOR, LIMIT, setting, SPEED), percent),
-      'of raw and sums': withSpread(samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED), percent),
-      'these, of raw': withSpread(samples.ratio(WITH_SUMS, LIMIT, setting, SPEED), percent),
-      'times single': withSpread(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
-      [HELD.metric]: withSpread(samples.spread(COLLECTOR, setting, HELD)),
-      [PEAK.metric]: withSpread(samples.spread(COLLECTOR, setting, PEAK)),
-      [HEAP.metric]: withSpread(samples.spread(COLLECTOR, setting, HEAP)),
-    }
-  })
+function report({ samples }: Bench, sizes: readonly number[]): Report {
   return {
-    tables: [
-      {
-        title:
-          'From the grid to SQL (' +
-          [...enough]
-            .map(([label, most]) => `${label}: per row, of ${number(most)} at most`)
-            .join('; ') +
-          ')',
-        rows,
-      },
-    ],
     chart: {
       type: 'lines',
       title: 'Rows per second from grid to SQL, by backlog',

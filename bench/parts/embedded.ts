@@ -12,7 +12,7 @@ import { CONTENDERS, type ContenderName } from '../embedded/names.js'
 import type { Longest } from '../embedded/turns.js'
 import { Child } from '../harness/child.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
-import { number, withSpread } from '../harness/table.js'
+import { number } from '../harness/table.js'
 
 const CPU = { metric: 'CPU µs/request', better: 'less' } as const
 const IN_SQL = { metric: 'CPU µs/request until in SQL', better: 'less' } as const
@@ -94,7 +94,7 @@ async function run(bench: Bench): Promise<Report> {
     bench.samples.add(name, String(visits), BYTES, bytes / visits)
   }
   if (bench.mode !== 'quick') claims(bench, sizes)
-  return report(bench, sizes, visits)
+  return report(bench, sizes)
 }
 
 async function measureRequests(
@@ -176,50 +176,14 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
   }
 }
 
-function report({ samples }: Bench, sizes: readonly number[], visits: number): Report {
-  const shown = (name: ContenderName, setting: string | number, metric: Metric): string =>
-    withSpread(samples.spread(name, String(setting), metric))
-  const turns = (name: ContenderName, setting: string): string =>
-    number(Math.max(...samples.of(name, setting, TURNS.own)))
-  const all = [...BESIDE, ...OURS]
+function report({ samples }: Bench, sizes: readonly number[]): Report {
   return {
-    tables: [
-      {
-        title: 'A request, by CPU of the process',
-        rows: CONTENDERS.map((name) => ({
-          contender: name,
-          [CPU.metric]: shown(name, REQUESTS, CPU),
-          [IN_SQL.metric]: shown(name, REQUESTS, IN_SQL),
-        })),
-      },
-      {
-        title: 'From memory to SQLite, the longest turn of the event loop meanwhile, and retention',
-        rows: sizes.flatMap((size) =>
-          all.map((name) => ({
-            'rows waiting': number(size),
-            contender: name,
-            [SPEED.metric]: shown(name, size, SPEED),
-            'longest turn, ms': name === 'INSERT' ? '' : turns(name, String(size)),
-            [REMOVED.metric]: OURS.includes(name) ? shown(name, removing(size), REMOVED) : '',
-            'longest turn then, ms': OURS.includes(name) ? turns(name, removing(size)) : '',
-          })),
-        ),
-      },
-      {
-        title: `With ${number(visits)} visits`,
-        rows: all.map((name) => ({
-          contender: name,
-          [STATS.metric]: shown(name, visits, STATS),
-          [BYTES.metric]: number(Math.round(samples.spread(name, String(visits), BYTES).median)),
-        })),
-      },
-    ],
     chart: {
       type: 'lines',
       title: 'Rows per second from memory to SQLite, by backlog',
       x: { name: 'rows waiting', log: true },
       y: { name: 'rows/s', log: true },
-      lines: all.map((name) => ({
+      lines: [...BESIDE, ...OURS].map((name) => ({
         name,
         points: sizes.map((size) => {
           const { median, low, high } = samples.spread(name, String(size), SPEED)

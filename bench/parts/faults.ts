@@ -3,16 +3,15 @@
  * how many faults lose nothing of wide-cache.
  */
 import { ensureBinaries } from '../../test/servers/binaries.js'
-import { bound, COUNTED, counted, LOSING, REPEATED } from '../faults/bound.js'
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { costs } from '../faults/costs.js'
 import { type Fault, FAULTS, NOTHING } from '../faults/faults.js'
-import { CAUGHT_UP, LOST, record, TWICE } from '../faults/measures.js'
+import { LOST, record, TWICE } from '../faults/measures.js'
 import { repeated } from '../faults/repeated.js'
 import type { BarChart } from '../harness/chart.js'
 import { versions } from '../harness/machine.js'
-import type { Bench, Metric, Part, Report } from '../harness/part.js'
-import { number, type Table } from '../harness/table.js'
+import type { Bench, Part, Report } from '../harness/part.js'
+import { number } from '../harness/table.js'
 
 const QUICK_FAULTS = ['nothing', 'cache flushed', 'web process killed']
 
@@ -59,20 +58,6 @@ async function measureCosts(bench: Bench, given: Given): Promise<Report> {
   }
   for (const fault of faults) claim(bench, fault)
   return {
-    tables: [
-      table(bench, 'Traffic lost by a fault, ms: median, and worst', faults, LOST),
-      table(bench, 'Traffic that came twice, ms: median, and worst', faults, TWICE),
-      table(
-        bench,
-        'Seconds from the end of the fault until all was in SQL that ever came: median, and worst',
-        faults,
-        CAUGHT_UP,
-      ),
-      {
-        title: 'Who they are, and what they know of themselves',
-        rows: CONTENDERS.map(({ label, about }) => ({ contender: label, about })),
-      },
-    ],
     chart: worst(
       bench,
       faults.filter((fault) => fault !== NOTHING && fault.seconds !== 2),
@@ -103,44 +88,7 @@ async function countFaults(bench: Bench, given: Given): Promise<Report> {
     rate: bench.setting('visits/s of each web process', { quick: 10, normal: 10 }),
     seed: bench.setting('seed of the faults', { quick: 1, normal: 1 }),
   })
-  const { samples } = bench
-  const kinds = samples
-    .measures()
-    .flatMap(({ metric, setting }) => (metric === COUNTED.metric ? [setting] : []))
-  const of = (kind: string) => ({
-    faults: samples.of(REPEATED, kind, COUNTED)[0]!,
-    losing: samples.of(REPEATED, kind, LOSING)[0]!,
-  })
-  return {
-    tables: [
-      {
-        title: 'Faults of wide-cache that lost a visit of a living process',
-        rows: kinds.map((kind) => ({
-          fault: kind,
-          'lost a visit': counted(of(kind)),
-          'with 95 % confidence': bound(of(kind)),
-        })),
-      },
-    ],
-  }
-}
-
-function table({ samples }: Bench, title: string, faults: readonly Fault[], metric: Metric): Table {
-  return {
-    title,
-    rows: faults.map(({ name }) => ({
-      fault: name,
-      ...Object.fromEntries(
-        CONTENDERS.map(({ label }) => {
-          const { median } = samples.spread(label, name, metric)
-          return [
-            label,
-            `${number(median)} (${number(Math.max(...samples.of(label, name, metric)))})`,
-          ]
-        }),
-      ),
-    })),
-  }
+  return {}
 }
 
 function worst({ samples }: Bench, faults: readonly Fault[]): BarChart {

@@ -145,7 +145,7 @@ export const part: Part = {
     bench.progress('closing')
     await Promise.all(children.map((child) => child.ask('close')))
     claims(bench, settings, most)
-    return report(bench, settings, most)
+    return report(bench, settings)
   },
 }
 
@@ -251,35 +251,10 @@ function claims(bench: Bench, settings: readonly Setting[], most: number): void 
   )
 }
 
-function report(bench: Bench, settings: readonly Setting[], most: number): Report {
+function report(bench: Bench, settings: readonly Setting[]): Report {
   const of = (label: string, metric: (typeof METRICS)[keyof typeof METRICS]) =>
     bench.samples.spread(WIDE_CACHE, label, metric)
-  const idle = idleLabel(most)
   return {
-    tables: [
-      {
-        title: 'From record() to the figures of stats(), in seconds',
-        rows: settings.map((setting) => ({
-          processes: number(setting.processes),
-          'visits/s in all': number(setting.rate),
-          'layers, s': number(setting.layerSeconds),
-          p50: number(of(labelOf(setting), METRICS.median).median),
-          p95: number(of(labelOf(setting), METRICS.p95).median),
-          max: number(of(labelOf(setting), METRICS.most).median),
-        })),
-      },
-      {
-        title: 'A site without visits, all processes together',
-        rows: [
-          {
-            processes: number(most),
-            'SQL statements/s': number(of(idle, METRICS.statements).median),
-            'pipelined cache reads/s': number(of(idle, METRICS.reads).median),
-            'keys read/s': number(of(idle, METRICS.keys).median),
-          },
-        ],
-      },
-    ],
     chart: {
       type: 'bars',
       title: 'From record() to the figures',

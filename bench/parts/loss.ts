@@ -8,14 +8,13 @@ import type { LineChart } from '../harness/chart.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Bench, Part } from '../harness/part.js'
 import { wilson } from '../harness/statistics.js'
-import { number, type Table } from '../harness/table.js'
+import { number } from '../harness/table.js'
 import {
   type Batch,
   batches,
   type Contender,
   CONTENDERS,
   GET_AND_SET,
-  FIRST_WIDTH,
   type Setting,
   WIDE_CACHE,
 } from '../loss/batches.js'
@@ -54,7 +53,7 @@ export const part: Part = {
     }
     for (const one of found) record(bench, one)
     claims(bench, found)
-    return { tables: [totals(found), byWidth(found), regime(found)], chart: chart(found) }
+    return { chart: chart(found) }
   },
 }
 
@@ -203,40 +202,6 @@ function claims(bench: Bench, found: readonly Found[]): void {
   }
 }
 
-function totals(found: readonly Found[]): Table {
-  return {
-    title: 'All settings together',
-    rows: CONTENDERS.map((contender) =>
-      row(
-        contender,
-        found.filter((one) => one.contender === contender),
-      ),
-    ),
-  }
-}
-
-function row(contender: Contender, of: readonly Found[]) {
-  const outcome = total(of)
-  return {
-    contender: contender.label,
-    recorded: number(outcome.recorded),
-    lost: number(outcome.lost),
-    'lost, 95 % interval': share(outcome),
-    duplicated: number(outcome.duplicated),
-  }
-}
-
-/** `5.1 % (4.6-5.7)` */
-function share({ recorded, lost }: Outcome): string {
-  const { low, high } = wilson(lost, recorded)
-  return `${hundredths(lost / recorded)} % (${hundredths(low)}-${hundredths(high)})`
-}
-
-/** `5.1` of 0.0512; what is no more than an error of rounding is 0. */
-function hundredths(ratio: number): string {
-  return ratio < 1e-9 ? '0' : (ratio * 100).toPrecision(ratio < 0.1 ? 2 : 3)
-}
-
 /**
  * Returns the points of the picture: all copies of get and set at one rate and width, on a slow
  * cache.
@@ -255,57 +220,6 @@ function points(found: readonly Found[], rate: number) {
         model: lostShare({ rate, windowSeconds, width }),
       }
     })
-}
-
-function byWidth(found: readonly Found[]): Table {
-  const rates = RATES.map((rate) => ({ rate, of: points(found, rate) }))
-  return {
-    title:
-      'Lost by get and set on a slow cache (95 % interval; what the collision model says of ' +
-      'the window measured)',
-    rows: rates[0]!.of.map(({ width }) => ({
-      width,
-      ...Object.fromEntries(
-        rates.map(({ rate, of }) => {
-          const point = of.find((one) => one.width === width)
-          return [
-            `${number(rate)}/s`,
-            point ? `${share(point.outcome)}; ${hundredths(point.model)} %` : '',
-          ]
-        }),
-      ),
-    })),
-  }
-}
-
-function regime(found: readonly Found[]): Table {
-  const rows = RATES.flatMap((rate) =>
-    [true, false].flatMap((slow) =>
-      CONTENDERS.map((contender) => {
-        const of = found.filter(
-          (one) =>
-            one.contender === contender &&
-            one.rate === rate &&
-            one.slow === slow &&
-            one.width === FIRST_WIDTH &&
-            !one.collect,
-        )
-        const ms = (of.reduce((sum, one) => sum + one.windowSeconds, 0) / of.length) * 1000
-        return {
-          'visits/s': number(rate),
-          cache: slow ? 'slow' : 'fast',
-          ...row(contender, of),
-          'get to set': Number.isNaN(ms) ? '' : `${number(Number(ms.toPrecision(2)))} ms`,
-        }
-      }),
-    ),
-  )
-  return {
-    title:
-      `Width ${FIRST_WIDTH}, as the first design had (it lost 350 of 6,800, 5.1 %, at ` +
-      '35/s on a slow cache)',
-    rows,
-  }
 }
 
 function chart(found: readonly Found[]): LineChart {

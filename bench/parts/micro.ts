@@ -3,9 +3,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { measure } from 'mitata'
 import { type BarChart, barOf } from '../harness/chart.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import type { Bench, Part } from '../harness/part.js'
 import { median } from '../harness/statistics.js'
-import { number, percent, withSpread } from '../harness/table.js'
+import { number } from '../harness/table.js'
 import {
   type Meter,
   type Prepared,
@@ -62,7 +62,13 @@ export const part: Part = {
       }
     }
     claims(bench)
-    return report(bench, all)
+    const shown = all.filter(({ role }) => role !== 'beside')
+    return {
+      chart: chart(
+        bench,
+        shown.map(({ name }) => name),
+      ),
+    }
   },
 }
 
@@ -136,29 +142,6 @@ function nanoseconds(): number {
 function heapBytes(): number {
   const { used_heap_size: heap, external_memory: buffers } = getHeapStatistics()
   return heap + buffers
-}
-
-function report(bench: Bench, all: readonly Step[]): Report {
-  const names = (role: Step['role']): string[] =>
-    all.flatMap((step) => (step.role === role ? step.name : []))
-  const [whole] = names('whole')
-  const row = (name: string) => ({
-    'request path': name,
-    'ns/visit': withSpread(bench.samples.spread(name, VISIT, NS)),
-    'of the whole': percent(bench.samples.ratio(name, whole!, VISIT, NS).median),
-    'bytes/visit': number(Math.round(bench.samples.spread(name, VISIT, BYTES).median)),
-  })
-  return {
-    tables: [
-      {
-        title:
-          'The steps of a visit, without the work of the garbage collector, which is in the bytes',
-        rows: [...names('step'), SUM, ...names('whole')].map(row),
-      },
-      { title: 'Other requests, and other ways of a step', rows: names('beside').map(row) },
-    ],
-    chart: chart(bench, [...names('step'), ...names('whole')]),
-  }
 }
 
 function chart({ samples }: Bench, names: readonly string[]): BarChart {

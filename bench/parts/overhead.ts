@@ -3,7 +3,7 @@
  * that costs nothing and one that costs 2 ms; at a modest rate, with cache and database away. The
  * site has a core for itself. Targets are those of the project's issues about cost.
  */
-import { CASES, DOWN, outages, REPEATED, WELL } from '../overhead/outages.js'
+import { DOWN, outages, REPEATED, WELL } from '../overhead/outages.js'
 import { CONNECTIONS, fullLoad, type Page } from '../overhead/full-load.js'
 import { renderingsIn } from '../overhead/page.js'
 import {
@@ -11,25 +11,21 @@ import {
   COLLECTS,
   type Contender,
   CONTENDERS,
-  CPU,
-  CPU_WHOLE,
   EMPTY_HOOK,
   GET_AND_SET,
-  IN_SQL,
   INSERT,
   NOTHING,
   ON_A_PAGE,
   OVER_HOOK,
-  P50,
   P99,
   THROUGHPUT,
   WIDE_CACHE,
 } from '../overhead/contenders.js'
 import type { Bar } from '../harness/chart.js'
 import { divideCores } from '../harness/cores.js'
-import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import type { Bench, Part, Report } from '../harness/part.js'
 import { interval, median, type Spread } from '../harness/statistics.js'
-import { costText, number, percent, type Table, withSpread } from '../harness/table.js'
+import { costText, number, percent, withSpread } from '../harness/table.js'
 
 /** The targets are for this page. */
 const HELLO: Page = {
@@ -108,7 +104,6 @@ async function run(bench: Bench): Promise<Report> {
     claimCalm(bench, paced)
   }
   return {
-    tables: [...PAGES.map((page) => busyTable(bench, page)), calmTable(bench, paced)],
     chart: {
       type: 'bars',
       title: 'CPU that the site takes for each request, over a hook that does nothing',
@@ -122,12 +117,6 @@ async function run(bench: Bench): Promise<Report> {
       ],
     },
   }
-}
-
-/** No middleware may save some. */
-function overText(bench: Bench, label: string, setting: string): string {
-  const cost = over(bench, label, setting)
-  return label === NOTHING.label ? withSpread(cost) : costText(cost)
 }
 
 /** A cost of less than nothing is noise. */
@@ -215,43 +204,4 @@ function claimCalm({ claim, samples }: Bench, setting: string): void {
       ratio.median <= most,
     )
   }
-}
-
-function busyTable(bench: Bench, { name, contenders }: Page): Table {
-  const { samples } = bench
-  const rows = contenders.map(({ label, counts }) => {
-    const shown = (metric: Metric): string => withSpread(interval(samples.of(label, name, metric)))
-    const isHook = label === EMPTY_HOOK.label
-    return {
-      contender: label,
-      'CPU µs/request': shown(CPU),
-      '… over (b)': isHook ? '' : overText(bench, label, name),
-      'throughput, % of (b)': isHook ? '' : shares(interval(samples.of(label, name, THROUGHPUT))),
-      // What only lies in cells has not come to SQL.
-      'of all processes, until in SQL': counts === 'requests in SQL' ? shown(IN_SQL) : '',
-      'p50 ms': shown(P50),
-      'p99 ms': shown(P99),
-    }
-  })
-  return { title: `Full load, with 95 % intervals: ${name}`, rows }
-}
-
-function calmTable({ samples }: Bench, setting: string): Table {
-  const rows = CASES.map(({ label }) => ({
-    site: label,
-    'p50 ms': withSpread(samples.spread(label, setting, P50)),
-    'p99 ms': withSpread(samples.spread(label, setting, P99)),
-    'p99 over that of (c)':
-      label === WELL.label ? '' : withSpread(samples.ratio(label, WELL.label, setting, P99)),
-    'CPU µs/request': withSpread(samples.spread(label, setting, CPU_WHOLE)),
-  }))
-  return {
-    title: `A fixed rate, all sites side by side, each collecting by itself: ${setting}`,
-    rows,
-  }
-}
-
-/** `93 (91-96)` of 0.93: percent. */
-function shares({ median, low, high }: Spread): string {
-  return withSpread({ median: 100 * median, low: 100 * low, high: 100 * high })
 }

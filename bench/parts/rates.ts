@@ -9,8 +9,8 @@ import type { ChildProcess } from 'node:child_process'
 import type { Memcached } from '../../test/servers/memcached.js'
 import { type Cores, divideCores } from '../harness/cores.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
-import { quantile, spread } from '../harness/statistics.js'
-import { type Table, withSpread } from '../harness/table.js'
+import { quantile } from '../harness/statistics.js'
+import { withSpread } from '../harness/table.js'
 import {
   COLLECTS,
   type Contender,
@@ -95,10 +95,7 @@ async function run(bench: Bench): Promise<Report> {
     for (const one of running) await stop(one)
   }
   if (bench.mode !== 'quick') claims(bench, rates)
-  const settings = [YOUNG, OLD, ...rates.map(atRate)]
-  return {
-    tables: [OVER_HOOK, MAIN].map((metric) => tableOf(bench, metric, settings)),
-  }
+  return {}
 }
 
 interface Turn extends Cpu {
@@ -211,20 +208,5 @@ function claims(bench: Bench, rates: readonly number[]): void {
       `${setting}: p99 of the page is that of an empty hook (here ${withSpread(ratio)} times)`,
       ratio.low <= 1,
     )
-  }
-}
-
-function tableOf({ samples }: Bench, metric: Metric, settings: readonly string[]): Table {
-  return {
-    title: metric.metric,
-    rows: CONTENDERS.filter((contender) => contender !== EMPTY_HOOK).map(({ label }) => ({
-      contender: label,
-      ...Object.fromEntries(
-        settings.map((setting) => [
-          setting,
-          withSpread(spread([...samples.of(label, setting, metric)])),
-        ]),
-      ),
-    })),
   }
 }

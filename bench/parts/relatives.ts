@@ -6,7 +6,7 @@
  */
 import { type Database, mysql } from '../../src/index.js'
 import type { LineChart } from '../harness/chart.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import type { Bench, Part } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { withSpread } from '../harness/table.js'
 import {
@@ -36,15 +36,7 @@ import {
   UNLOGGED,
   UNSHARED,
 } from '../relatives/sharded-counter.js'
-import {
-  apartTable,
-  CALLERS,
-  type Lap,
-  latencyTable,
-  of,
-  table,
-  viewersTable,
-} from '../relatives/tables.js'
+import { CALLERS, type Lap, of } from '../relatives/race.js'
 import { viewers } from '../relatives/viewers.js'
 import { views } from '../relatives/views.js'
 import { IN_PLACE, MAP, wordCount, WRITERS } from '../relatives/word-count.js'
@@ -86,7 +78,7 @@ export const part: Part = {
     await processes.counters.check()
     await most()
     claims(bench)
-    return report(bench, laps, processes.counts)
+    return { chart: chart(bench, laps) }
   },
 }
 
@@ -267,17 +259,6 @@ function claimApart(bench: Bench): void {
         `times what one row does: ${withSpread(ratio)} times (${why})`,
       ratio.median >= 3,
     )
-  }
-}
-
-function report(bench: Bench, laps: readonly Lap[], processes: readonly number[]): Report {
-  return {
-    tables: [
-      ...laps.flatMap((lap) => [table(bench, lap), latencyTable(bench, lap)]),
-      apartTable(bench, processes),
-      viewersTable(bench),
-    ],
-    chart: chart(bench, laps),
   }
 }
 

@@ -7,7 +7,7 @@ import type { Database } from '../../src/database/database.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { Child } from '../harness/child.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
-import { number, withSpread } from '../harness/table.js'
+import { number } from '../harness/table.js'
 import { type Life, live } from '../retention/life.js'
 import {
   BEHIND,
@@ -93,7 +93,7 @@ async function run(bench: Bench): Promise<Report> {
   await others.ask('close')
   // Some seconds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, String(rows), life)
-  return report(bench, String(rows), life)
+  return report(bench, life)
 }
 
 function speedOf(work: readonly Work[]): number {
@@ -188,56 +188,12 @@ function claims({ samples, claim }: Bench, rows: string, life: Life): void {
   }
 }
 
-function report({ samples }: Bench, rows: string, life: Life): Report {
+function report({ samples }: Bench, life: Life): Report {
   const periods = (metric: Metric): readonly number[] => [
     ...samples.of(BESIDE, COLLECTS, metric),
     ...samples.of(BESIDE, REMOVES, metric),
   ]
-  const sum = (metric: Metric): number =>
-    samples.of(COLLECTOR, REMOVES, metric).reduce((all, one) => all + one, 0)
   return {
-    tables: [
-      {
-        title: 'All rows past their time',
-        rows: [
-          {
-            rows: number(Number(rows)),
-            'brought, rows/s': withSpread(samples.spread(COLLECTOR, rows, SPEED)),
-            'removed, rows/s': withSpread(samples.spread(RETENTION, rows, SPEED)),
-            [CALL.metric]: number(Math.max(...samples.of(RETENTION, rows, CALL))),
-          },
-        ],
-      },
-      {
-        title: 'Beside a collector, since the first row was past its time',
-        rows: [
-          {
-            'visits/s': number(life.rate),
-            [BROUGHT.metric]: number(sum(BROUGHT)),
-            [REMOVED.metric]: number(sum(REMOVED)),
-            ...Object.fromEntries(
-              [CLOSED, OVERDUE, BEHIND, CALL].map((metric) => [
-                metric.metric,
-                number(Math.max(...samples.of(COLLECTOR, REMOVES, metric))),
-              ]),
-            ),
-          },
-        ],
-      },
-      {
-        title: 'Commits of 100 visits of others into the same tables, one after the other',
-        rows: [NOTHING, FULL_SPEED, COLLECTS, REMOVES].map((setting) => ({
-          beside: setting,
-          ...Object.fromEntries(
-            [P50, P99].map((metric) => [
-              metric.metric,
-              withSpread(samples.spread(BESIDE, setting, metric)),
-            ]),
-          ),
-          [LONGEST.metric]: number(Math.max(...samples.of(BESIDE, setting, LONGEST))),
-        })),
-      },
-    ],
     chart: {
       type: 'lines',
       title:

@@ -5,13 +5,11 @@
 import type { LineChart } from '../harness/chart.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import type { Metric } from '../harness/samples.js'
-import { percent, type Table, withSpread } from '../harness/table.js'
+import { percent } from '../harness/table.js'
 import { appendCosts, usableShare } from '../scale/append-cost.js'
-import { constantsOf } from '../scale/constants.js'
 import { Experiment, type Outcome, type Setting } from '../scale/experiment.js'
 import { cacheWorkOf, GRID, LIMITS } from '../scale/grid-model.js'
 import * as metrics from '../scale/metrics.js'
-import { modelTables } from '../scale/model-tables.js'
 
 const { WIDE_CACHE } = metrics
 const BASE = { processes: 2, servers: 1, width: 15, writers: 2 }
@@ -107,15 +105,7 @@ export const part: Part = {
     await measureServer(bench, appends)
 
     claims(bench, settings, totals)
-    const constants = constantsOf({
-      date: new Date().toISOString(),
-      mode: bench.mode,
-      measures: bench.samples.measures(),
-    })
-    return {
-      tables: [...settingTables(bench, settings), serverTable(bench), ...modelTables(constants)],
-      chart: chart(bench, series, rate),
-    }
+    return { chart: chart(bench, series, rate) }
   },
 }
 
@@ -255,54 +245,6 @@ function claims(
     `a visit causes no more cache operations with ${many} processes than with ${few}`,
     of(many) <= of(few),
   )
-}
-
-function settingTables({ samples }: Bench, settings: readonly Setting[]): Table[] {
-  const row = (setting: Setting, columns: readonly Metric[]) => ({
-    setting: labelOf(setting),
-    ...Object.fromEntries(
-      columns.map((metric) => [
-        metric.metric,
-        withSpread(samples.spread(WIDE_CACHE, labelOf(setting), metric)),
-      ]),
-    ),
-  })
-  const table = (title: string, columns: readonly Metric[]): Table => ({
-    title,
-    rows: settings.map((setting) => row(setting, columns)),
-  })
-  return [
-    table(
-      'Cost of a visit in web processes and memcached; the generator of visits is taken off, ' +
-        "the collector's operations are in it",
-      [
-        metrics.ROWS_PER_FRAME,
-        metrics.WEB,
-        metrics.OPERATIONS,
-        metrics.CACHE_BYTES,
-        metrics.CACHE_CPU,
-      ],
-    ),
-    table('Cost of a visit at the collector and in SQL', [
-      metrics.COLLECTOR_CPU,
-      metrics.COLLECTOR_TIME,
-      metrics.STATEMENTS,
-      metrics.ROWS_WRITTEN,
-      metrics.DATABASE_CPU,
-    ]),
-  ]
-}
-
-function serverTable({ samples }: Bench): Table {
-  return {
-    title: 'memcached alone: an append copies its cell',
-    rows: metrics.CELL_BYTES.map((size) => ({
-      'bytes that a cell grows to': size.toLocaleString('en'),
-      [metrics.APPEND.metric]: withSpread(
-        samples.spread(metrics.SERVER, String(size), metrics.APPEND),
-      ),
-    })),
-  }
 }
 
 function chart({ samples }: Bench, series: readonly Series[], rate: number): LineChart {

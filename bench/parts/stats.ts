@@ -12,7 +12,7 @@ import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { Child } from '../harness/child.js'
 import type { Bench, Part, Report } from '../harness/part.js'
 import { type Spread, median, spread } from '../harness/statistics.js'
-import { number, withSpread } from '../harness/table.js'
+import { number } from '../harness/table.js'
 import {
   addHistory,
   analyze,
@@ -139,9 +139,8 @@ async function run(bench: Bench): Promise<Report> {
   const few = await site(bench, mariadb, memcached, cache, visits[0]!, among)
   // First of all: these processes ask a database whose clock goes on.
   const askers = await askersOf(bench, mariadb)
-  const atOnce: Stampede[] = []
   for (const read of READS.keys()) {
-    atOnce.push(await callersAtOnce(bench, askers, memcached, few, stampedes, read))
+    await callersAtOnce(bench, askers, memcached, few, stampedes, read)
   }
   await Promise.all(askers.children.map((child) => child.ask('close')))
 
@@ -183,7 +182,7 @@ async function run(bench: Bench): Promise<Report> {
       `times what it costs with ${number(few.visits)} (${number(growth.median)} times)`,
     growth.median <= MOST_GROWTH,
   )
-  return report(bench, sites, crowds, atOnce)
+  return report(bench, sites)
 }
 
 /** A site with so many visits in its window, and figures that are those of its rows. */
@@ -279,13 +278,6 @@ function growthOf({ samples }: Bench, few: Site, many: Site, read = REFRESH): Sp
   return spread(samples.of(read, many.setting, MS).map((ms, round) => ms / before[round]!))
 }
 
-interface Stampede {
-  readonly read: string
-  readonly times: number
-  readonly queries: number
-  readonly ms: Spread
-}
-
 interface Askers {
   readonly children: readonly Child[]
   readonly log: Connection
@@ -313,9 +305,8 @@ async function callersAtOnce(
   { url, visits, visitors }: Site,
   times: number,
   read: string,
-): Promise<Stampede> {
+): Promise<void> {
   const { method, args, query, queries: needed } = READS.get(read)!
-  const durations: number[] = []
   let [most, all] = [0, 0]
   for (let time = 0; time < times; time++) {
     bench.progress(`${number(CALLERS)} callers at once of ${read}, ${time + 1} of ${times}`)
@@ -351,7 +342,6 @@ async function callersAtOnce(
     most = Math.max(most, queries)
     all += queries
     const ms = Math.max(...replies.map((reply) => reply.ms))
-    durations.push(ms)
     bench.samples.add(read, `${number(CALLERS)} callers at once`, MS, ms)
     bench.samples.add(
       read,
@@ -366,58 +356,10 @@ async function callersAtOnce(
       `(${all} in ${times} times, never more than ${most})`,
     most === needed && all === needed * times,
   )
-  return { read, times, queries: all, ms: spread(durations) }
 }
 
-function report(
-  bench: Bench,
-  sites: readonly Site[],
-  crowds: readonly Site[],
-  atOnce: readonly Stampede[],
-): Report {
-  const { samples } = bench
-  const rowsOf = (group: readonly Site[], varied: 'visits' | 'visitors') =>
-    group.map((one) => ({
-      [varied === 'visits' ? 'visits in the window' : 'visitors in the window']: number(
-        one[varied],
-      ),
-      ...Object.fromEntries(
-        CONTENDERS.map((contender) => [
-          `${contender}, ms`,
-          withSpread(samples.spread(contender, one.setting, MS)),
-        ]),
-      ),
-      'refresh, beside the first row': `${number(growthOf(bench, group[0]!, one).median)} times`,
-    }))
+function report({ samples }: Bench, sites: readonly Site[]): Report {
   return {
-    tables: [
-      {
-        title: `The figures read anew, by visits (${number(sites[0]!.visitors)} visitors)`,
-        rows: rowsOf(sites, 'visits'),
-      },
-      {
-        title: 'The history and the top pages read anew, beside GROUP BY on the rows, in ms',
-        rows: sites.map(({ visits, setting }) => ({
-          visits: number(visits),
-          ...Object.fromEntries(
-            HISTORIES.map((name) => [name, withSpread(samples.spread(name, setting, MS))]),
-          ),
-        })),
-      },
-      {
-        title: `The figures, by visitors (${number(crowds[0]!.visits)} visits)`,
-        rows: rowsOf(crowds, 'visitors'),
-      },
-      {
-        title: 'Callers who find no figures',
-        rows: atOnce.map(({ read, times, queries, ms }) => ({
-          [`${number(CALLERS)} callers in ${PROCESSES} processes`]: read,
-          times,
-          queries,
-          'ms until the last is answered': withSpread(ms),
-        })),
-      },
-    ],
     chart: {
       type: 'lines',
       title: 'What the figures of the last ten minutes cost, by visits in the window',

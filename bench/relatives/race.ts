@@ -126,3 +126,19 @@ export async function processing(
     besides(),
   ])
 }
+
+/** The number of callers that the issue's factors are for. */
+export const CALLERS = 64
+
+/** A race as it is run here. */
+export interface Lap {
+  readonly race: Race
+  readonly callers: readonly number[]
+  readonly ms: number
+  /** With as many callers as the issue's factors are for. */
+  readonly claimMs?: number
+}
+
+export function of(callers: number): string {
+  return callers === 1 ? '1 caller' : `${callers} callers`
+}
