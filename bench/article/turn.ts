@@ -14,11 +14,12 @@ import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { Crowd } from '../overhead/load.js'
 import { Site } from '../overhead/site.js'
-import { endWorker, startWorker } from '../overhead/worker.js'
+import { startWorker } from '../overhead/worker.js'
 import { type Contender, OTHERS } from './contenders.js'
 
 /** Longer than what a worker or a collector waits for. */
 const LATE_MS = 12_000
+const WARM_UP_SECONDS = 2
 
 export interface Setup {
   readonly bench: Bench
@@ -62,16 +63,21 @@ export async function turn(setup: Setup, contender: Contender, name: string): Pr
   await behindProxy('nginx', snippet, app.port, async (port) => {
     const worker = work === undefined ? undefined : await startWorker(bench, work, { ...env, log })
     const crowd = new Crowd(port, 1)
-    const began = performance.now()
-    served = (await crowd.run('/page', seconds)).latencies.length
+    // Code is compiled and tables are opened, and what that has begun is done.
+    const { latencies } = await crowd.run('/page', WARM_UP_SECONDS)
     await app.flush()
-    perSecond = (served / (performance.now() - began)) * 1000
+    const began = performance.now()
+    const measured = (await crowd.run('/page', seconds)).latencies.length
+    await app.flush()
+    perSecond = (measured / (performance.now() - began)) * 1000
+    served = latencies.length + measured
     crowd.close()
     for (const other of OTHERS) await fetch(`http://127.0.0.1:${port}/other`, other)
     // What is still on its way takes the time that it takes on a site.
     if (bench.mode !== 'quick' && (collect ?? work) !== undefined) await delay(LATE_MS)
     await app.finish()
-    if (worker) await endWorker(worker)
+    await worker?.ask('close')
+    await worker?.end()
     await site.stop()
   })
   return { perSecond, served, ...(await inSql(env.mysqlUrl, contender)) }

@@ -3,11 +3,11 @@
  * web processes with a writer of each contender, and a process with their collectors and workers.
  * What is done to one site, the others do not notice.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync, writeFileSync } from 'node:fs'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type FaultyTcp, startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import { Child } from '../harness/child.js'
 import type { Bench } from '../harness/part.js'
 import type { Contender } from './contenders.js'
 
@@ -40,7 +40,7 @@ export interface Writer {
 }
 
 interface Web {
-  readonly child: ChildProcess
+  readonly child: Child
   readonly writers: readonly Writer[]
 }
 
@@ -65,7 +65,7 @@ export class Cell {
   readonly #proxy: FaultyTcp
   readonly #env: (contender: Contender) => object
   #webs: Web[] = []
-  #worker: ChildProcess | undefined
+  #worker: Child | undefined
 
   static async start(bench: Bench, site: Site): Promise<Cell> {
     const [memcached, redis, proxy] = await Promise.all([
@@ -130,9 +130,10 @@ export class Cell {
         file,
         since: since(contender),
       }))
-      const child = forked('./web.js', given)
+      const child = new Child(new URL('./web.js', import.meta.url))
       this.#webs.push({ child, writers })
-      fresh.push(ready(child))
+      // It may be killed before it has answered.
+      fresh.push(child.ask('open', { writers: given }).catch(() => {}))
     }
     await Promise.all(fresh)
   }
@@ -141,24 +142,24 @@ export class Cell {
   killWebProcess(): void {
     const web = this.#webs.pop()!
     for (const writer of web.writers) writer.killed = true
-    web.child.kill('SIGKILL')
+    void web.child.end()
   }
 
   async startWorker(): Promise<void> {
     const { contenders, since } = this.#site
-    const given = contenders
+    const workers = contenders
       .filter(({ worker }) => worker)
       .map((contender) => ({
         peer: contender.peer,
         env: this.#env(contender),
         since: since(contender),
       }))
-    this.#worker = forked('./worker.js', given)
-    await ready(this.#worker)
+    this.#worker = new Child(new URL('./worker.js', import.meta.url))
+    await this.#worker.ask('open', { workers }).catch(() => {})
   }
 
   killWorker(): void {
-    this.#worker?.kill('SIGKILL')
+    void this.#worker?.end()
   }
 
   /** Ends all connections to the database, and refuses new ones. */
@@ -171,7 +172,7 @@ export class Cell {
   }
 
   stopTraffic(): void {
-    for (const { child } of this.#webs) child.send('stop')
+    for (const { child } of this.#webs) void child.ask('stop').catch(() => {})
   }
 
   /** Ends its processes in order: as before a deployment, all that they hold comes to SQL. */
@@ -181,9 +182,7 @@ export class Cell {
   }
 
   #end(): void {
-    for (const child of [...this.#webs.map(({ child }) => child), this.#worker]) {
-      child?.kill('SIGKILL')
-    }
+    for (const child of [...this.#webs.map(({ child }) => child), this.#worker]) void child?.end()
   }
 }
 
@@ -201,29 +200,11 @@ export function timesOf({ file }: Writer): Float64Array {
   return new Float64Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 8))
 }
 
-/** Resolves when it has started, or was ended before that. */
-async function ready(child: ChildProcess): Promise<void> {
-  const started = new AbortController()
-  const { signal } = started
-  await Promise.race([once(child, 'message', { signal }), once(child, 'exit', { signal })])
-  started.abort()
-}
-
-/** Plain JavaScript that imports the built package: no loader of ours in what is measured. */
-function forked(file: string, writers: readonly object[]): ChildProcess {
-  return fork(new URL(file, import.meta.url), {
-    execArgv: [],
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
-    env: { ...process.env, WRITERS: JSON.stringify(writers) },
-  })
-}
-
 /** Asks it to end, and waits; one that takes too long is killed. */
-async function closed(child: ChildProcess): Promise<void> {
-  if (child.exitCode !== null || child.signalCode !== null) return
-  const exit = once(child, 'exit')
-  const timeout = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
-  child.send('close')
-  await exit
-  clearTimeout(timeout)
+async function closed(child: Child): Promise<void> {
+  await Promise.race([
+    child.ask('close').catch(() => {}),
+    delay(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
+  ])
+  await child.end()
 }

@@ -3,6 +3,7 @@
 // visit is recorded: SIGKILL does not take that away.
 import { openSync, writeSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
+import { answer } from '../harness/answer.js'
 
 const VISITORS = 200
 // One timer for all writers: so many timers of their own would take more than what they do.
@@ -10,25 +11,7 @@ const TICK_MS = 20
 const BYTES = 8
 const writers = new Set()
 
-const contenders = JSON.parse(process.env.WRITERS).map(
-  async ({ peer, env, rate, prefix, file, since }) => {
-    const { start } = await import(`../peers/${peer}.js`)
-    const times = openSync(file, 'w')
-    // The timers of a contender begin with it.
-    await delay(since - Date.now())
-    const contender = await start({ ...env, since })
-    const gap = 1000 / rate
-    writers.add({
-      contender,
-      prefix,
-      times,
-      gap,
-      visits: 0,
-      next: Date.now() + Math.random() * gap,
-    })
-    return contender
-  },
-)
+let contenders
 
 const bytes = Buffer.alloc(BYTES)
 const ticking = setInterval(() => {
@@ -43,14 +26,30 @@ const ticking = setInterval(() => {
   }
 }, TICK_MS)
 
-const steps = {
+answer({
+  // The timers of a contender begin with it, and nobody waits for that.
+  open({ writers }) {
+    contenders = writers.map(start)
+  },
   stop: () => clearInterval(ticking),
   async close() {
     await Promise.all(contenders.map(async (contender) => (await contender).close()))
-    process.exit()
   },
-}
+})
 
-process.on('message', (step) => steps[step]())
-process.on('disconnect', () => process.exit())
-process.send('ready')
+async function start({ peer, env, rate, prefix, file, since }) {
+  const { start } = await import(`../peers/${peer}.js`)
+  const times = openSync(file, 'w')
+  await delay(since - Date.now())
+  const contender = await start({ ...env, since })
+  const gap = 1000 / rate
+  writers.add({
+    contender,
+    prefix,
+    times,
+    gap,
+    visits: 0,
+    next: Date.now() + Math.random() * gap,
+  })
+  return contender
+}

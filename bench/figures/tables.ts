@@ -1,5 +1,4 @@
 /** The tables that README and docs can ask for, by name. */
-import { article } from './article.js'
 import {
   collecting,
   collectingDimensions,
@@ -33,7 +32,6 @@ import { storage } from './storage.js'
 
 export const TABLES: ReadonlyMap<string, Figures> = new Map(
   Object.entries({
-    article,
     'costs-and-losses': costsAndLosses,
     'costs-and-losses-in-short': costsAndLossesInShort,
     losses,

@@ -4,16 +4,32 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import type { Cores } from './cores.js'
+
+const KEPT_CHARACTERS = 2000
 
 export class Child {
   readonly #process: ChildProcess
+  #said = ''
 
-  /** `flags`: of Node. It has none of this process's: these are programs as users run them. */
-  constructor(program: URL, flags: readonly string[] = []) {
+  /**
+   * `how`: flags of Node, and the core that it runs on. It has none of this process's flags: these
+   * are programs as users run them.
+   */
+  constructor(program: URL, { execPath, execArgv }: Cores['alone'] = { execArgv: [] }) {
     this.#process = fork(program, {
-      execArgv: [...flags],
+      ...(execPath === undefined ? {} : { execPath }),
+      execArgv: [...execArgv],
       env: { ...process.env, NODE_ENV: 'production' },
+      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
     })
+    this.#process.stderr
+      ?.setEncoding('utf8')
+      .on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
+  }
+
+  get pid(): number {
+    return this.#process.pid!
   }
 
   /** @throws Error what the child threw, or that it has ended */
@@ -25,7 +41,9 @@ export class Child {
         [{ answer: Answer; error?: string }]
       >
       const exit = once(this.#process, 'exit', { signal }).then(([code, killed]) => {
-        throw new Error(`the child process ended (${code ?? killed}) when asked to ${question}`)
+        throw new Error(
+          `the child process ended (${code ?? killed}) when asked to ${question}: ${this.#said}`,
+        )
       })
       // If it has ended already, `exit` is never heard; then sending says so.
       const sent = new Promise<void>((resolve, reject) =>

@@ -5,9 +5,9 @@
  * load by turns of some milliseconds: they are as old and as warm as each other, and what the
  * machine does falls on both. A sample is the difference of such a pair.
  */
-import type { ChildProcess } from 'node:child_process'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
@@ -75,7 +75,7 @@ interface Running {
   readonly site: Site
   readonly app: App
   readonly crowd: Crowd
-  readonly collector: ChildProcess | undefined
+  readonly collector: Child | undefined
 }
 
 /** Microseconds of CPU so far: of the site, and of its collector and all servers. */
@@ -147,7 +147,7 @@ export async function fullLoad(
   }
 
   async function look({ site, collector }: Running): Promise<Look> {
-    const pids = [memcached.pid, redis.pid, mariadb.pid, ...(collector ? [collector.pid!] : [])]
+    const pids = [memcached.pid, redis.pid, mariadb.pid, ...(collector ? [collector.pid] : [])]
     const others = pids.map(cpuMicros).reduce((sum, micros) => sum + micros, 0)
     return { site: await site.cpu(), others }
   }
@@ -224,5 +224,5 @@ async function stop({ contender, site, app, crowd, collector }: Running): Promis
   if (counts) await app.check(counts === 'visitors' ? CONNECTIONS : app.served)
   crowd.close()
   await site.stop()
-  collector?.kill('SIGKILL')
+  await collector?.end()
 }

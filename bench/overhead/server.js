@@ -1,65 +1,48 @@
-// An Express app for each contender, on a port of its own and all in one process: what the compiler
-// and the system make of a process falls on all of them. Sends its ports, then answers
-// { question, app }: "flush" (until all that requests have begun is done), "finish" (until what
-// they left is in SQL), "count"; and "cpu" and "close", which concern all apps.
+// An Express app for each contender, on a port of its own and all in one process: what the
+// compiler and the system make of a process falls on all of them. Asked to "open" it returns the
+// ports. Of an app it is asked to "flush" (until all that requests have begun is done), to "finish"
+// (until what they left is in SQL) and to "count".
 import { once } from 'node:events'
 import express from 'express'
+import { answer } from '../harness/answer.js'
 import { render } from './page.js'
 
-// Whoever has started it is gone, or it has been closed.
-process.on('disconnect', () => process.exit())
+let servers, peers, renderings
 
-const { contenders, renderings, ...env } = JSON.parse(process.env.SITE)
-const answers = await serve()
-
-process.on('message', async ({ question, app }) => {
-  if (question === 'close') {
-    await answers.close()
-    process.disconnect()
-  } else {
-    process.send(
-      await answers[question](app).then(
-        (answer) => ({ answer }),
-        (error) => ({ error: error.message }),
-      ),
+answer({
+  /** Returns the ports. */
+  async open({ contenders, ...env }) {
+    renderings = env.renderings
+    peers = await Promise.all(
+      contenders.map(async ({ peer, ...own }) => {
+        const { start } = await import(`../peers/${peer}.js`)
+        return start({ ...env, ...own })
+      }),
     )
-  }
+    const apps = peers.map(() => express())
+    // Requests of one form, as on a site: else none of the process's code could be compiled for the
+    // one it has.
+    for (const app of apps) {
+      Object.assign(app, { request: apps[0].request, response: apps[0].response })
+    }
+    servers = await Promise.all(apps.map((app, at) => listen(app, peers[at])))
+    return servers.map((server) => server.address().port)
+  },
+  cpu() {
+    const { user, system } = process.cpuUsage()
+    return user + system
+  },
+  flush: async ({ app }) => void (await peers[app].flush?.()),
+  finish: async ({ app }) => void (await peers[app].finish?.()),
+  count: ({ app }) => peers[app].count(),
+  async close() {
+    for (const server of servers) {
+      server.closeAllConnections()
+      server.close()
+    }
+    await Promise.all(peers.map((peer) => peer.close()))
+  },
 })
-process.send({ answer: answers.ports })
-
-async function serve() {
-  const peers = await Promise.all(
-    contenders.map(async ({ peer, ...own }) => {
-      const { start } = await import(`../peers/${peer}.js`)
-      return start({ ...env, ...own })
-    }),
-  )
-  const apps = peers.map(() => express())
-  // Requests of one form, as on a site: else none of the process's code could be compiled for the
-  // one it has.
-  for (const app of apps) {
-    Object.assign(app, { request: apps[0].request, response: apps[0].response })
-  }
-  const servers = []
-  for (const [at, peer] of peers.entries()) servers.push(await listen(apps[at], peer))
-  return {
-    ports: servers.map((server) => server.address().port),
-    async cpu() {
-      const { user, system } = process.cpuUsage()
-      return user + system
-    },
-    flush: async (app) => peers[app].flush?.(),
-    finish: async (app) => peers[app].finish?.(),
-    count: async (app) => peers[app].count(),
-    async close() {
-      for (const server of servers) {
-        server.closeAllConnections()
-        server.close()
-      }
-      await Promise.all(peers.map((peer) => peer.close()))
-    },
-  }
-}
 
 async function listen(app, peer) {
   peer.use(app)

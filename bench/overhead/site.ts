@@ -2,11 +2,9 @@
  * A site, running: `server.js` in a process of its own, with an app for each contender, and what
  * may be asked of it.
  */
-import { type ChildProcess, fork } from 'node:child_process'
-import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { hasEnded } from '../../test/servers/process.js'
+import { setTimeout as delay } from 'node:timers/promises'
+import { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 
@@ -25,10 +23,8 @@ export interface SiteOptions {
   readonly folder?: string
 }
 
-const PROGRAM = fileURLToPath(new URL('./server.js', import.meta.url))
+const PROGRAM = new URL('./server.js', import.meta.url)
 const CLOSE_TIMEOUT_MS = 15_000
-const ANSWER_TIMEOUT_MS = 90_000
-const KEPT_CHARACTERS = 2000
 
 type Question = 'flush' | 'finish' | 'count'
 
@@ -75,10 +71,9 @@ export class App {
 
 export class Site {
   /** In the order of the contenders. */
-  apps: readonly App[] = []
-  readonly #names: string
-  readonly #child: ChildProcess
-  #said = ''
+  readonly apps: readonly App[]
+  readonly #child: Child
+  #stopped: Promise<void> | undefined
 
   /**
    * Resolves when it takes visitors. `after`: who sees to it that it is stopped, even when it never
@@ -89,27 +84,16 @@ export class Site {
     after: Bench['after'],
     alone: Cores['alone'],
   ): Promise<Site> {
-    const site = new Site(options, alone)
-    after(() => site.stop())
-    const ports = (await site.#reply()) as number[]
-    site.apps = options.contenders.map(
-      ({ peer }, at) => new App(peer, ports[at]!, (question) => site.#ask(question, at)),
-    )
-    return site
+    const child = new Child(PROGRAM, alone)
+    after(() => child.end())
+    return new Site(child, options, await child.ask<number[]>('open', options))
   }
 
-  private constructor(options: SiteOptions, { execPath, execArgv }: Cores['alone']) {
-    this.#names = options.contenders.map(({ peer }) => peer).join(', ')
-    const env = { ...process.env, NODE_ENV: 'production', SITE: JSON.stringify(options) }
-    this.#child = fork(PROGRAM, {
-      ...(execPath === undefined ? {} : { execPath }),
-      execArgv: [...execArgv],
-      env,
-      stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
-    })
-    this.#child.stderr
-      ?.setEncoding('utf8')
-      .on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
+  private constructor(child: Child, { contenders }: SiteOptions, ports: readonly number[]) {
+    this.#child = child
+    this.apps = contenders.map(
+      ({ peer }, app) => new App(peer, ports[app]!, (question) => child.ask(question, { app })),
+    )
   }
 
   /** Microseconds of CPU that the main thread of its process has taken, by /proc. */
@@ -120,53 +104,16 @@ export class Site {
   }
 
   /** Microseconds of CPU that its process has taken, with all its threads. */
-  async cpu(): Promise<number> {
-    return (await this.#ask('cpu')) as number
+  cpu(): Promise<number> {
+    return this.#child.ask('cpu')
   }
 
   /** Idempotent; never rejects. One that does not close is killed. */
-  async stop(): Promise<void> {
-    const child = this.#child
-    if (hasEnded(child)) return
-    const exit = once(child, 'exit')
-    if (child.connected) child.send({ question: 'close' }, () => {})
-    const timeout = setTimeout(() => child.kill('SIGKILL'), CLOSE_TIMEOUT_MS)
-    await exit
-    clearTimeout(timeout)
-  }
-
-  #ask(question: 'cpu' | Question, app?: number): Promise<unknown> {
-    const reply = this.#reply()
-    if (this.#child.connected) this.#child.send({ question, app })
-    return reply
-  }
-
-  #reply(): Promise<unknown> {
-    const child = this.#child
-    return new Promise((resolve, reject) => {
-      const fail = (what: string): void => {
-        done()
-        reject(new Error(`the site of ${this.#names} ${what}; it said: ${this.#said}`))
-      }
-      const ended = (): void => fail('has ended')
-      const timeout = setTimeout(
-        () => fail(`has not answered for ${ANSWER_TIMEOUT_MS} ms`),
-        ANSWER_TIMEOUT_MS,
-      )
-      const answered = (message: unknown): void => {
-        done()
-        const { answer, error } = message as { answer?: unknown; error?: string }
-        if (error === undefined) resolve(answer)
-        else reject(new Error(`${this.#names}: ${error}`))
-      }
-      function done(): void {
-        clearTimeout(timeout)
-        child.off('exit', ended)
-        child.off('message', answered)
-      }
-      if (hasEnded(child)) return ended()
-      child.on('exit', ended)
-      child.on('message', answered)
-    })
+  stop(): Promise<void> {
+    this.#stopped ??= Promise.race([
+      this.#child.ask('close').catch(() => {}),
+      delay(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
+    ]).then(() => this.#child.end())
+    return this.#stopped
   }
 }

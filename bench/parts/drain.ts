@@ -128,7 +128,9 @@ async function run(bench: Bench): Promise<Report> {
     const tables = new MysqlDatabase(mariadb.url(database))
     await tables.migrate()
     await tables.close()
-    const child = new Child(new URL('../drain/process.js', import.meta.url), ['--expose-gc'])
+    const child = new Child(new URL('../drain/process.js', import.meta.url), {
+      execArgv: ['--expose-gc'],
+    })
     bench.after(() => child.end())
     await child.ask('open', {
       peer,

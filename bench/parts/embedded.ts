@@ -58,10 +58,9 @@ async function run(bench: Bench): Promise<Report> {
   const folder = mkdtempSync(join(tmpdir(), 'wide-cache-embedded-'))
   bench.after(() => rmSync(folder, { recursive: true, force: true }))
   const opened = async (name: ContenderName, use: string): Promise<Child> => {
-    const child = new Child(new URL('../embedded/process.ts', import.meta.url), [
-      '--expose-gc',
-      ...TYPESCRIPT,
-    ])
+    const child = new Child(new URL('../embedded/process.ts', import.meta.url), {
+      execArgv: ['--expose-gc', ...TYPESCRIPT],
+    })
     bench.after(() => child.end())
     await child.ask('open', { name, file: join(folder, `${CONTENDERS.indexOf(name)}-${use}.db`) })
     return child

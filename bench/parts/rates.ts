@@ -5,8 +5,8 @@
  * has all the load; at a rate all have it at the same time. Targets are those of the project's
  * issue about wake-ups.
  */
-import type { ChildProcess } from 'node:child_process'
 import type { Memcached } from '../../test/servers/memcached.js'
+import type { Child } from '../harness/child.js'
 import { type Cores, divideCores } from '../harness/cores.js'
 import type { Bench, Metric, Part, Report } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
@@ -47,7 +47,7 @@ interface Running {
   readonly site: Site
   readonly app: App
   readonly crowd: Crowd
-  readonly collector: ChildProcess | undefined
+  readonly collector: Child | undefined
 }
 
 interface Cpu {
@@ -186,7 +186,7 @@ async function stop({ contender, site, app, crowd, collector }: Running): Promis
   if (contender.counts) await app.check()
   crowd.close()
   await site.stop()
-  collector?.kill('SIGKILL')
+  await collector?.end()
 }
 
 function claims(bench: Bench, rates: readonly number[]): void {

@@ -71,7 +71,7 @@ async function run(bench: Bench): Promise<Report> {
   const database = new MysqlDatabase(mysqlUrl)
   bench.after(() => database.close())
   await database.migrate()
-  const others = new Child(new URL('../retention/others.ts', import.meta.url), process.execArgv)
+  const others = new Child(new URL('../retention/others.ts', import.meta.url), process)
   bench.after(() => others.end())
 
   bench.progress('rows to be removed at once')
