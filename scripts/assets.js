@@ -22,7 +22,7 @@ const LATER = [
   'tip.js',
 ]
 /** Modules that are in those files alone. */
-const OF_LATER = [...LATER, 'amounts.js', 'grid.js', 'ledger.js']
+const OF_LATER = [...LATER, 'grid.js', 'ledger.js']
 const IMPORT = /^import \{([^}]+)\} from '\.\/([\w-]+\.js)'/gm
 const imports = OF_LATER.flatMap((file) => [...read(file).matchAll(IMPORT)])
 const shared = new Map()

@@ -209,6 +209,7 @@ export class InventedSource implements DashboardSource {
         .slice(0, n)
         .map((value, at) => {
           const pageViews = Math.round((hours * (bots ? 30 : 90)) / (at + 1))
+          if (bots || dimension === 'gone') return { value, pageViews }
           // The second page is one that a cache in front answers.
           return { value, pageViews, seen: at === 1 ? 2 * pageViews : Math.floor(pageViews / 2) }
         }),

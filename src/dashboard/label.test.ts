@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/fast-check.js'
-import { about, size } from './assets/amounts.js'
+import { short } from './assets/format.js'
+import { size } from './assets/grid.js'
 import { fullName, label, ownWords } from './assets/label.js'
 
 const DIMENSIONS = [
@@ -97,14 +98,14 @@ test('amounts are in the unit in which they are short', () => {
     assert.equal(digits(size(bytes)), text)
   }
   for (const [seconds, text] of [
-    [0.6, '1 second'],
-    [119, '119 seconds'],
-    [120, '2 minutes'],
-    [7_199, '120 minutes'],
-    [7_200, '2 hours'],
-    [172_799, '48 hours'],
-    [172_800, '2 days'],
+    [0.6, '1 s'],
+    [99, '99 s'],
+    [100, '2 min'],
+    [5_999, '100 min'],
+    [6_000, '2 h'],
+    [172_799, '48 h'],
+    [172_800, '2 d'],
   ] as const) {
-    assert.equal(about(seconds), text)
+    assert.equal(short(seconds), text)
   }
 })

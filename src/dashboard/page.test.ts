@@ -53,10 +53,12 @@ async function sameAsShown(page: Page, list: Locator): Promise<void> {
   const rows = await rowsOf(list.locator('table'))
   const [csv, json] = [await file(page, list, 'CSV'), await file(page, list, 'JSON')]
   const { figures } = JSON.parse(json) as { figures: Record<string, number | null>[] }
-  const isSeen = (await list.locator('th.seen').count()) > 0
+  const [isShare, isSeen] = await Promise.all(
+    ['th.share', 'th.seen'].map(async (column) => (await list.locator(column).count()) > 0),
+  )
   const asShown = figures.map(({ pageViews, hits, share, seen, change: by, before }) => [
     written(pageViews ?? hits ?? 0),
-    typeof share === 'number' ? percent.format(share) : '',
+    ...(isShare ? [typeof share === 'number' ? percent.format(share) : ''] : []),
     ...(isSeen ? [typeof seen === 'number' ? percent.format(seen / (pageViews ?? 1)) : ''] : []),
     typeof by === 'number' ? signed.format(by) : before === 0 ? 'new' : '',
   ])
@@ -338,6 +340,8 @@ test('a click on a value shows its history, and closing it returns to its row', 
     await card(page, 'page').getByRole('link', { name: '/search' }).click()
     await shows(chip, /^Page \/search×$/)
     await shows(page.locator('h1:focus'), /./)
+    // At once, not with the next figures.
+    await shows(card(page, 'page').locator('[aria-current]'), /^\/search/)
     assert.equal(new URL(page.url()).search, '?dimension=page&value=%2Fsearch')
     await shows(page.locator('#beside'), /^Not known for 1 of 7 bars: there the value is among all/)
     await shows(tile(page, 'views'), /^≥ [\d,]+ [+-]?\d+%$/)
@@ -378,6 +382,7 @@ test('a click on a value shows its history, and closing it returns to its row', 
     await page.keyboard.press('Escape')
     await shows(card(page, 'page').locator('a:focus'), /^\/search$/)
     assert.equal(await chip.count(), 0)
+    assert.equal(await page.locator('[aria-current=true]').count(), 0)
 
     await range(page, 'Yesterday').check()
     await page.locator('[data-hits=threads]').getByRole('link', { name: 'threads-3' }).click()
@@ -464,6 +469,7 @@ test('missing addresses are a tab of pages, with who leads there and without sha
     const missing = card(page, 'gone')
     await shows(missing.locator('tbody tr'), /^\/old\/ä ← news\.example15,120/)
     assert.equal(await missing.locator('tbody a').count(), 0, 'they have no history')
+    assert.equal(await missing.locator('.share').count(), 0, 'they are no part of the views')
     await sameAsShown(page, missing)
     assert.deepEqual(await violationsOf(page), [])
     assert.deepEqual(complaints, [])
@@ -1015,8 +1021,8 @@ test('the operation is a page of its own, whose scripts come when it is opened',
     await shows(page.locator('#health'), /This process reaches .* It differs by <b>3<\/b> rows\./s)
     const collectors = page.locator('#health section').nth(1).locator('li')
     assert.deepEqual(await collectors.allTextContents(), [
-      'Shared cache every 3 seconds, last 2 seconds ago: 1,250 rows in 31 ms; 1 layer waits',
-      'Memory of one process no collector has come yet; 9 layers wait',
+      'Shared cache every 3 s, last 2 s ago: 1,250 rows in 31 ms; 1 layer waits',
+      'Private cache no collector has come yet; 9 layers wait',
     ])
     await shows(page.locator('#ledger'), /Issued.*1,204,511.*Committed.*1,204,300/)
     await shows(page.locator('#ledger'), /It balances\. 41 came twice/)

@@ -236,7 +236,7 @@ test('each panel of the dashboard is filled from the activity', async () => {
   await shown('#verdict', /^Everything works\. [\d,]+ page views of today are in the database/)
   await shown('#grid .small', /frames?, .* in \d+ layers? of 3 seconds/)
   await shown('#ledger', /It balances/)
-  await shown('#health', /^every 3 seconds, last \d+ seconds? ago: [\d,]+ rows? in \d/)
+  await shown('#health', /^every 3 s, last \d+ s ago: [\d,]+ rows? in \d/)
   await fitsOnPhone(page)
   assert.deepEqual(complaints, [])
   await page.close()

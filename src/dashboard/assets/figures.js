@@ -138,7 +138,7 @@ export function figuresView() {
     if (value && !itemParts) void loadItem()
     renew(chosen, [of, !itemParts], () => (value && itemParts ? [itemParts.chip(of, value)] : []))
     listed.note.hidden = value === ''
-    listed.showUnder()
+    listed.showOpened()
     files.forEach((link, at) =>
       link.setAttribute('href', `shown.${['csv', 'json'][at]}?${query({ ...asked(), ...of })}`),
     )

@@ -3,13 +3,14 @@
  * It is a table, so that it can be read as one.
  */
 import { html } from './dom.js'
-import { size } from './amounts.js'
-import { at, counted } from './format.js'
+import { at, counted, numbersWith } from './format.js'
 
 /** More columns are shown in groups: a cell of the picture is then several of the grid. */
 const MAX_COLUMNS = 60
 /** Frames from which a cell has the next shade: always the same, so that days can be compared. */
 const SHADES = [1, 2, 5, 10, 20]
+
+const tenths = numbersWith({ maximumFractionDigits: 1 })
 
 /** @typedef {{ frames: number, bytes: number }} Cell */
 /** @typedef {{ start: string, pageViews: number, cells: readonly Cell[] }} Layer */
@@ -166,4 +167,11 @@ function grouped(cells) {
  */
 function add(cells, what) {
   return cells.reduce((sum, cell) => sum + cell[what], 0)
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1_000) return counted(bytes, 'byte')
+  if (bytes < 1_000_000) return `${tenths.format(bytes / 1_000)} kB`
+  return `${tenths.format(bytes / 1_000_000)} MB`
 }

@@ -48,7 +48,7 @@ function changeOf({ count, over = count, before }) {
  * @param {string} [about.dimension] of the values; without: items of hits
  * @param {string} [about.name] of the list
  * @param {string} [about.note] what it says of all its values
- * @param {boolean} [about.isPlain] whether its values have no history
+ * @param {boolean} [about.isPlain] whether its values have no history, and no share of the views
  * @param {(value: string) => import('./choice.js').Parameters} about.address of a value's history
  * @param {() => Promise<readonly Entry[]>} about.all asks for all values
  * @param {(type: string, n: number) => string} about.file the address of what is shown, as a file
@@ -149,7 +149,7 @@ export function list({ title, count, dimension = '', name, note, isPlain, addres
     renew(head, [sort, shown?.isCompared, isSeen], () => [
       html('th', { scope: 'col' }, html('span.hidden', 'Name')),
       column('views', count),
-      html('th', { scope: 'col', class: 'share' }, 'Share'),
+      ...(isPlain ? [] : [html('th', { scope: 'col', class: 'share' }, 'Share')]),
       ...(isSeen ? [html('th', { scope: 'col', class: 'seen' }, 'Seen')] : []),
       ...(shown?.isCompared === false ? [] : [column('change', 'Change')]),
     ])
@@ -241,7 +241,7 @@ export function list({ title, count, dimension = '', name, note, isPlain, addres
       { class: words ? 'own' : undefined, 'aria-current': isCurrent ? 'true' : undefined },
       html('th', { scope: 'row' }, name),
       html('td.views', number(views)),
-      html('td.share', share === undefined ? '' : shareText(share)),
+      ...(isPlain ? [] : [html('td.share', share === undefined ? '' : shareText(share))]),
       ...(isSeen ? [html('td.seen', seen === undefined ? '' : percent(seen))] : []),
       ...(isCompared ? [changeCell(changeOf(entry))] : []),
     )
@@ -255,6 +255,7 @@ export function list({ title, count, dimension = '', name, note, isPlain, addres
     title,
     showTabs,
     update,
+    draw,
     find: (/** @type {string | null} */ of) =>
       (every ?? shown?.entries ?? []).find(({ value }) => value === of),
   }

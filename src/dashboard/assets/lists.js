@@ -158,8 +158,9 @@ export function lists() {
     for (const one of group) one.element.hidden = one !== chosen
   }
 
-  /** Shows the pages under the section that is opened. */
-  function showUnder() {
+  /** Marks the value that is opened, and shows the pages under a section that is. */
+  function showOpened() {
+    for (const card of cards.values()) card.draw()
     const { dimension, value = '' } = item()
     const path = dimension === 'section' ? value : ''
     note.textContent = path
@@ -206,7 +207,7 @@ export function lists() {
       )
     }
     if (under) later(`under:${under.path}`, under.card)
-    showUnder()
+    showOpened()
   }
 
   /** @param {string} dimension @param {Card} card */
@@ -238,7 +239,7 @@ export function lists() {
   const find = ({ dimension, hits, value = '' }) =>
     cards.get(dimension ?? `hits ${hits}`)?.find(value)
 
-  return { element, show, showUnder, find, note }
+  return { element, show, showOpened, find, note }
 }
 
 /** All values of a list. @param {string} dimension @returns {Promise<Top>} */

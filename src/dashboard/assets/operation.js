@@ -1,7 +1,6 @@
 /** The operation of the site, on a page of its own: its scripts are loaded when it is opened. */
 import { html, renew } from './dom.js'
-import { about } from './amounts.js'
-import { at, counted, number, setZone, span } from './format.js'
+import { at, counted, number, setZone, short } from './format.js'
 import { gridPanel } from './grid.js'
 import { ledgerPanel } from './ledger.js'
 import { json } from './poll.js'
@@ -152,12 +151,12 @@ function verdictOf({ trouble, overview, live, ledger }) {
 
 /** @param {Collector} collector @returns {[string, string, boolean]} */
 function collectorLine({ isShared, periodSeconds, layersWaiting, lastRun }) {
-  const of = isShared ? 'Shared cache' : 'Memory of one process'
+  const of = isShared ? 'Shared cache' : 'Private cache'
   const waiting = `${counted(layersWaiting, 'layer')} ${layersWaiting === 1 ? 'waits' : 'wait'}`
   if (!lastRun) return [of, `no collector has come yet; ${waiting}`, true]
   const { secondsAgo, rows, ms } = lastRun
-  const period = periodSeconds === null ? '' : `every ${span(periodSeconds)}, `
-  const last = `${period}last ${about(secondsAgo)} ago: ${counted(rows, 'row')} in ${number(ms)} ms`
+  const period = periodSeconds === null ? '' : `every ${short(periodSeconds)}, `
+  const last = `${period}last ${short(secondsAgo)} ago: ${counted(rows, 'row')} in ${number(ms)} ms`
   return [of, `${last}; ${waiting}`, false]
 }
 
