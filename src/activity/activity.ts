@@ -46,7 +46,7 @@ export interface Activity extends Recorder {
    * `GET /` the figures as JSON, `GET /widget.js` the element that shows them, `GET /seen.js` the
    * script that reports views to `POST /seen`: `app.use('/activity', activity.router())`.
    *
-   * @throws TypeError, RangeError naming the option that is wrong
+   * @throws TypeError, RangeError
    */
   router(options?: ActivityRouterOptions): Handler
   /**
@@ -138,7 +138,7 @@ export interface Activity extends Recorder {
    * `app.use('/admin/activity', activity.dashboard({ authorize }))`. Also `/history.csv` and
    * `/top.csv`. Without `authorize` only the machine itself sees it, with `NODE_ENV=development`.
    *
-   * @throws TypeError naming the option that is wrong
+   * @throws TypeError
    */
   dashboard(options?: DashboardOptions): Handler
   /**

@@ -197,7 +197,7 @@ const MAX_MEDIA_TYPES = 16
 const MEDIA_TYPE = /^[a-z\d][a-z\d!#$&^_.+-]{0,126}\/[a-z\d][a-z\d!#$&^_.+-]{0,126}$/
 
 /**
- * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError
  */
 export function activitySettings(options: ActivityOptions): ActivitySettings {
   onlyKnown('createActivity', options, [...OWN_OPTIONS, ...GRID_OPTIONS])

@@ -47,7 +47,7 @@ export interface RouterParts {
  * `GET /`: the figures as JSON. `GET /widget.js`: the element `<site-activity>`. `GET /seen.js`:
  * the script that reports views to `POST /seen`. All that is sent has an ETag.
  *
- * @throws TypeError, RangeError naming the option that is wrong
+ * @throws TypeError, RangeError
  */
 export function activityRouter(
   { stats, statsTtlSeconds, seen, publicPath, logger }: RouterParts,

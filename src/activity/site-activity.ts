@@ -61,7 +61,7 @@ const FIRST_DAY_MS = 1_000
  * Counts the visits of a site. Servers need not be there yet: visits are kept, within bounds, until
  * they are.
  *
- * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
+ * @throws TypeError, RangeError
  *
  * @example
  * ```js

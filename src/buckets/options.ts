@@ -62,7 +62,7 @@ export interface Every {
   readonly keepsAlive: boolean
 }
 
-/** @throws TypeError, RangeError naming the option */
+/** @throws TypeError, RangeError */
 export function everyOf(every: unknown): Every {
   if (every === undefined) return { schedule: DEFAULT_EVERY_MS, keepsAlive: false }
   if (every === false) return { schedule: every, keepsAlive: false }
@@ -87,7 +87,7 @@ export const BUCKET_OPTIONS = [
   'logger',
 ]
 
-/** A number of buckets. @throws TypeError, RangeError naming the option */
+/** A number of buckets. @throws TypeError, RangeError */
 export function bucketsOf(option: string, buckets: unknown): number {
   return integer(option, buckets, 1, MAX_BUCKETS)
 }

@@ -45,7 +45,7 @@ export class Queue<K, V> {
   readonly #siteTransactions: SiteTransactions
   readonly #waiting = new Waiting<Encoded>((tx, rows) => this.insert(tx, rows))
 
-  /** @param what the class, for errors. @throws TypeError, RangeError naming the option */
+  /** @param what the class, for errors. @throws TypeError, RangeError */
   constructor(
     what: string,
     tables: QueueTables,

@@ -29,7 +29,7 @@ export interface MemoryOptions {
  * Values are copied in and out. Each operation is carried out at its call, before the promise is
  * returned; only `getMany` lets the process do other work after each 4 MiB that it has copied.
  *
- * @throws TypeError, RangeError if an option is wrong
+ * @throws TypeError, RangeError
  */
 export function memory(options: MemoryOptions = {}): Cache {
   onlyKnown('memory', options, ['maxBytes', 'maxItemBytes', 'now'])

@@ -30,7 +30,7 @@ export type NamedServers =
  * without `memcached://`, or `redis://…`, or `memory:`. Not given: the same by the environment
  * variable WIDE_CACHE_SERVERS, or else MEMCACHE_SERVERS, or else REDIS_URL, or else `memory:`.
  *
- * @throws TypeError, RangeError naming the option
+ * @throws TypeError, RangeError
  */
 export function openCache(
   given: string | Cache | undefined,
@@ -46,7 +46,7 @@ export function openCache(
 /**
  * Returns the servers that {@link openCache} would use.
  *
- * @throws TypeError, RangeError naming the option
+ * @throws TypeError, RangeError
  */
 export function namedServers(
   given: string | undefined,

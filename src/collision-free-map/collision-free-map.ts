@@ -36,7 +36,7 @@ export interface MapParts<K, V> extends Omit<ProcessorParts, 'processBucket'> {
   readonly combining: Combining<K, V>
 }
 
-/** Makes the parts of a map. @throws TypeError, RangeError naming the option */
+/** Makes the parts of a map. @throws TypeError, RangeError */
 export function mapParts<K, V>(
   options: CollisionFreeMapOptions<K, V>,
   environment: Environment,
@@ -195,7 +195,7 @@ export class MapOfParts<K, V> extends QueueProcessor {
  * ```
  */
 export class CollisionFreeMap<K = string, V = number> extends MapOfParts<K, V> {
-  /** @throws TypeError, RangeError naming the option */
+  /** @throws TypeError, RangeError */
   constructor(options: CollisionFreeMapOptions<K, V>) {
     super(mapParts(options, systemEnvironment))
   }

@@ -53,7 +53,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
    * @param uses.logger is told which parts of a URL are ignored
    * @param uses.through wraps the database; all use of the database goes through the result
    * @param uses.enter runs each time the tables have been migrated, on the database itself
-   * @throws TypeError, RangeError naming the option
+   * @throws TypeError, RangeError
    */
   openDatabase(
     given: string | Database | undefined,
@@ -70,7 +70,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
     return new PreparedDatabase(through(database), parts, this.#environment, uses.enter)
   }
 
-  /** Opens what the option `cache` asks for. @throws TypeError, RangeError naming the option */
+  /** Opens what the option `cache` asks for. @throws TypeError, RangeError */
   openCache(given: string | Cache | undefined): Cache {
     const { cache, owned } = openCache(given)
     if (owned) this.#owned.push(cache)
@@ -79,7 +79,7 @@ export class Connections<Report = void> extends Lifetime<Report> {
 
   /**
    * Opens what the option `cache` asks for, and returns the part of it that belongs to `database`.
-   * @throws TypeError, RangeError naming the option
+   * @throws TypeError, RangeError
    */
   openNamespaced(
     given: string | Cache | undefined,

@@ -70,7 +70,7 @@ export class GlobalCounterIn {
   /** The greatest value this process knows of. */
   #reached = 0
 
-  /** @throws TypeError, RangeError naming the option */
+  /** @throws TypeError, RangeError */
   constructor(options: GlobalCounterOptions, environment: Environment) {
     const { name, database, cache, shards, chanceToWrite } = globalCounterSettings(options)
     this.#name = name
@@ -276,14 +276,14 @@ export class GlobalCounterIn {
  * ```
  */
 export class GlobalCounter extends GlobalCounterIn {
-  /** @throws TypeError, RangeError naming the option */
+  /** @throws TypeError, RangeError */
   constructor(options: GlobalCounterOptions) {
     super(options, systemEnvironment)
   }
 }
 
 /**
- * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError
  */
 export function globalCounterSettings(options: GlobalCounterOptions) {
   onlyKnown('GlobalCounter', options, ['name', 'database', 'cache', 'shards', 'chanceToWrite'])

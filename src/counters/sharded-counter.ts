@@ -60,7 +60,7 @@ export class ShardedCounterIn {
   #key: string | undefined
   readonly #recentTotal: Shared<number>
 
-  /** @throws TypeError, RangeError naming the option */
+  /** @throws TypeError, RangeError */
   constructor(options: ShardedCounterOptions, environment: Environment) {
     const { name, database, cache, shards, cacheSeconds } = shardedCounterSettings(options)
     this.#name = name
@@ -205,7 +205,7 @@ export class ShardedCounterIn {
  * ```
  */
 export class ShardedCounter extends ShardedCounterIn {
-  /** @throws TypeError, RangeError naming the option */
+  /** @throws TypeError, RangeError */
   constructor(options: ShardedCounterOptions) {
     super(options, systemEnvironment)
   }
@@ -224,7 +224,7 @@ function safeToAdd(items: readonly Increment[]): number {
 }
 
 /**
- * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError
  */
 export function shardedCounterSettings(options: ShardedCounterOptions) {
   onlyKnown('ShardedCounter', options, ['name', 'database', 'cache', 'shards', 'cacheSeconds'])

@@ -42,7 +42,7 @@ export interface DashboardSettings {
 
 const MAX_HITS = 20
 
-/** @throws TypeError naming the option that is wrong, its value and what is allowed */
+/** @throws TypeError */
 export function dashboardSettings(options: DashboardOptions): DashboardSettings {
   onlyKnown('dashboard', options, ['authorize', 'hits', 'mountPath', 'shared'])
   const { shared = false } = options

@@ -59,7 +59,7 @@ const HIDDEN: Readonly<Record<Sees, readonly string[]>> = {
 /**
  * The dashboard of `source`, for any mount path.
  *
- * @throws TypeError naming the option that is wrong, its value and what is allowed
+ * @throws TypeError
  */
 export function dashboardRouter(
   source: DashboardSource,

@@ -26,7 +26,7 @@ const TABLES = {
 export class ExportQueueIn<K, V> extends QueueProcessor {
   readonly #queue: Queue<K, V>
 
-  /** @throws TypeError, RangeError naming the option */
+  /** @throws TypeError, RangeError */
   constructor(options: ExportQueueOptions<K, V>, environment: Environment) {
     const settings = exportSettings(options)
     const queue = new Queue('ExportQueue', TABLES, settings, environment)
@@ -96,7 +96,7 @@ export class ExportQueueIn<K, V> extends QueueProcessor {
  * ```
  */
 export class ExportQueue<K, V> extends ExportQueueIn<K, V> {
-  /** @throws TypeError, RangeError naming the option */
+  /** @throws TypeError, RangeError */
   constructor(options: ExportQueueOptions<K, V>) {
     super(options, systemEnvironment)
   }

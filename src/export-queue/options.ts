@@ -35,7 +35,7 @@ export interface ExportQueueOptions<K, V> extends BucketOptions<K, V> {
 
 /**
  * Checks the options of an export queue and fills in what is not given. @throws TypeError,
- * RangeError naming the option
+ * RangeError
  */
 export function exportSettings<K, V>(options: ExportQueueOptions<K, V>) {
   onlyKnown('ExportQueue', options, [...BUCKET_OPTIONS, 'exporter'])

@@ -80,7 +80,7 @@ export interface Hits extends Recorder {
    * a path: `app.use('/threads/:id', …)`. `item`, `viewer` and `owner` see the request as it is
    * there.
    *
-   * @throws TypeError naming the option that is wrong
+   * @throws TypeError
    */
   middleware(options: HitsMiddlewareOptions): Handler
   /**
@@ -89,7 +89,7 @@ export interface Hits extends Recorder {
    * Items are percent-encoded. Requests for others go on to the next handler. However many requests
    * there are, a process asks SQL once a second at most.
    *
-   * @throws TypeError, RangeError naming the option that is wrong
+   * @throws TypeError, RangeError
    * @example
    * app.use('/hits', hits.router({ allow: (item) => item.startsWith('public-'), label: 'reads' }))
    */

@@ -53,7 +53,7 @@ import { hitsRouter, type HitsRouterOptions } from './router.js'
  * counts every hit until both are back. When the cache loses the random part, a process that starts
  * in the two minutes before another one puts it back may count viewers anew.
  *
- * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed
+ * @throws TypeError, RangeError
  *
  * @example
  * ```js

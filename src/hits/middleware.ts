@@ -48,7 +48,7 @@ const COUNTED = 'the hit counts'
  * The middleware that counts the views of items, by the rules of page views: see {@link pageViews}.
  * Where it meets a report of a view, that counts too.
  *
- * @throws TypeError naming the option that is wrong
+ * @throws TypeError
  */
 export function hitsMiddleware(
   options: HitsMiddlewareOptions,

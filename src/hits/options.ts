@@ -94,7 +94,7 @@ export function hitsName(name: unknown): string {
 }
 
 /**
- * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError
  */
 export function hitsSettings(options: HitsOptions): HitsSettings {
   onlyKnown('createHits', options, [...OWN_OPTIONS, ...GRID_OPTIONS])

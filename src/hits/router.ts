@@ -40,7 +40,7 @@ const BADGE_POLICY = "default-src 'none'; sandbox"
 /**
  * `GET /<item>.svg`: a badge. `GET /<item>.json`: the count. Both with ETag.
  *
- * @throws TypeError, RangeError naming the option that is wrong
+ * @throws TypeError, RangeError
  */
 export function hitsRouter(
   options: HitsRouterOptions,

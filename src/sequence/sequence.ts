@@ -49,7 +49,7 @@ export class SequenceIn {
   readonly #numbers: Numbers
 
   /**
-   * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
+   * @throws TypeError, RangeError
    */
   constructor(options: SequenceOptions, environment: Environment) {
     const { name, block, start, logger, ...rest } = sequenceSettings(options)
@@ -136,7 +136,7 @@ export class SequenceIn {
  */
 export class Sequence extends SequenceIn {
   /**
-   * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
+   * @throws TypeError, RangeError
    */
   constructor(options: SequenceOptions) {
     super(options, systemEnvironment)
@@ -144,7 +144,7 @@ export class Sequence extends SequenceIn {
 }
 
 /**
- * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError
  */
 export function sequenceSettings(options: SequenceOptions) {
   onlyKnown('Sequence', options, ['name', 'cache', 'database', 'block', 'start', 'logger'])

@@ -2,6 +2,7 @@
  * Checks of user options. All messages have the same form: they name the option, its value, what is
  * allowed and, where it is not plain, what to do. An unknown option and a wrong type are a
  * `TypeError`, a wrong value a `RangeError`; all carry the code `ERR_WIDE_CACHE_OPTION`.
+ * `@throws TypeError, RangeError` stands for these wherever it says no more.
  */
 import { codeOf } from './errors.js'
 

@@ -24,7 +24,7 @@ const ALLOWED = 'a time zone that Intl knows, such as "Europe/Berlin", and no of
 /**
  * Checks the option `timeZone`.
  *
- * @throws TypeError, RangeError naming the option, its value and what is allowed
+ * @throws TypeError, RangeError
  */
 export function timeZoneOption(value: unknown, now = systemEnvironment.clock.now()): TimeZone {
   const option = 'timeZone'

@@ -72,7 +72,7 @@ const START_MODULE =
   'a file that exports it'
 
 /**
- * Checks `options` and fills in what is not given. @throws TypeError, RangeError naming the option.
+ * Checks `options` and fills in what is not given. @throws TypeError, RangeError
  */
 export function settingsOf<Row, Figures>(
   options: WideCacheOptions<Row, Figures>,

@@ -86,7 +86,7 @@ export class RowRecorder<Row, Figures = unknown> extends EngineRecorder<Row> {
  */
 export class WideCache<Row, Figures = unknown> extends RowRecorder<Row, Figures> {
   /**
-   * @throws TypeError, RangeError naming the option that is wrong, its value and what is allowed.
+   * @throws TypeError, RangeError
    */
   constructor(options: WideCacheOptions<Row, Figures>) {
     const settings = settingsOf(options)

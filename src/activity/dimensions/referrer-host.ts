@@ -32,7 +32,7 @@ const REMEMBERED = 500
  * site's own pages, and none without a `Referer`. Paths and queries of other sites are not
  * stored.
  *
- * @throws TypeError naming the option that is wrong
+ * @throws TypeError
  * @example
  * ```js
  * import { createActivity, referrerHost } from 'wide-cache'
@@ -53,7 +53,7 @@ export function referrerHost(
  * Returns a function that reads the host that a request comes from, as {@link referrerHost} does.
  *
  * @param what the function that got the options
- * @throws TypeError naming the option that is wrong
+ * @throws TypeError
  */
 export function referringHosts(
   what: string,

@@ -19,7 +19,7 @@ const KINDS: ReadonlyMap<string, Source> = new Map(
  * decides if the package knows it, else the host of the `Referer`. Each is compared as a whole: an
  * unknown one is `other`, whatever its name contains. Neither of the two: no value.
  *
- * @throws TypeError naming the option that is wrong
+ * @throws TypeError
  * @example
  * ```js
  * import { createActivity, source } from 'wide-cache'

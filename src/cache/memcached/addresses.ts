@@ -24,7 +24,7 @@ const HOST_PORT = /^(?:\[([0-9a-f:.]{2,45})\]|([a-z0-9._-]{1,253}))(?::([0-9]{1,
  * Reads a list of servers. Credentials hold for their server and for those after it without their
  * own. No message repeats them.
  *
- * @throws TypeError, RangeError naming `option`
+ * @throws TypeError, RangeError
  */
 export function memcachedAddresses(option: string, servers: string): MemcachedAddress[] {
   if (typeof servers !== 'string') throw wrongType(option, servers, ALLOWED)

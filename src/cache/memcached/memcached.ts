@@ -27,7 +27,7 @@ export interface MemcachedOptions {
  * @param servers `host:port,host:port` or `memcached://host:port,host:port`; with `user:password@`
  * before the first (or any), or with MEMCACHE_USERNAME and MEMCACHE_PASSWORD in the environment,
  * SASL PLAIN is spoken
- * @throws TypeError, RangeError if an option is wrong
+ * @throws TypeError, RangeError
  */
 export function memcached(servers: string, options: MemcachedOptions = {}): Cache {
   return openMemcached(memcachedAddresses('servers', servers), options)

@@ -47,7 +47,7 @@ const HOST = /^[a-z0-9._-]{1,253}$|^[0-9a-f:.]{2,45}$/i
 /**
  * Reads the URL of a server. No message repeats its credentials.
  *
- * @throws TypeError, RangeError naming `option`
+ * @throws TypeError, RangeError
  */
 export function redisAddress(option: string, text: string): RedisAddress {
   if (typeof text !== 'string') throw wrongType(option, text, ALLOWED)

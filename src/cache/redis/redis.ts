@@ -44,7 +44,7 @@ export interface RedisClientOptions extends RedisOptions {
  * createActivity({ cache: redis('redis://127.0.0.1:6379') })
  * @param server `redis://user:password@host:port/database`, `rediss://…?ssl-ca=file`
  * with TLS, `unix:///path?db=database`; or the site's own client
- * @throws TypeError, RangeError if an option is wrong; Error if the package is not installed
+ * @throws TypeError, RangeError; Error if the package is not installed
  */
 export function redis(server: string, options?: RedisOptions): Cache
 /** A cache on the server, or on the cluster, that the site's own client is connected to. */

@@ -25,7 +25,7 @@ const QUICK = /^\s*(?:SELECT\b|INSERT\b(?![^]*\bSELECT\b)|CREATE\s+TABLE\b(?![^]
  * @param given `mysql://user:password@host:port/database` or the same as options. Several hosts,
  * `host:port,host:port`, are servers of one database; a process uses one at a time. A URL may have
  * the parameters `connection_limit`, `socket`, `ssl-mode`, `ssl-ca`, `ssl-cert`, `ssl-key`, `ssl`.
- * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the
+ * @throws TypeError, RangeError; nothing of a URL but its scheme is in the
  * message.
  */
 export function mysql(given: string | MysqlOptions): Database {

@@ -24,7 +24,7 @@ const MIGRATION_LOCK = '8604518949689844584'
  * `host:port,host:port`, are servers of one database; a process uses one at a time, and only one
  * that takes writes. A URL may have the parameters `connection_limit`, `host` (the folder of a Unix
  * socket), `target_session_attrs`, `sslmode`, `sslrootcert`, `sslcert`, `sslkey`.
- * @throws TypeError, RangeError for a wrong option; nothing of a URL but its scheme is in the
+ * @throws TypeError, RangeError; nothing of a URL but its scheme is in the
  * message. Error `ERR_WIDE_CACHE_POSTGRES` without `pg`.
  */
 export function postgres(given: string | PostgresOptions): Database {
