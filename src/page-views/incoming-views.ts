@@ -3,11 +3,13 @@
  * views in, and what comes out has a hash in place of a visitor.
  */
 import type { Cache } from '../cache/cache.js'
-import type { Clock } from '../support/clock.js'
+import { type Clock, sleep } from '../support/clock.js'
 import { Guard, describe } from '../visitors/guard.js'
 import { Pseudonymizer, type PseudonymizerParts } from '../visitors/pseudonymizer.js'
-import { lastResponses } from './last-responses.js'
 import type { Count } from './visitors.js'
+
+/** Turns of the event loop after which every connection that was cut has said so. */
+const TURNS = 2
 
 interface IncomingViewsParts<Subject> extends PseudonymizerParts<Subject> {
   /** Start of a message about a wrong argument, such as `record() got`. */
@@ -83,4 +85,13 @@ export function cacheWarning(
     `${consequence}. Set WIDE_CACHE_SERVERS (or MEMCACHE_SERVERS), or the option "cache" to ` +
     'memcached://host:port'
   )
+}
+
+/**
+ * Resolves when the middleware has seen the responses whose connections have just been cut.
+ * `closeAllConnections()` makes the server's event `close` come before those of its responses,
+ * which follow in the next turn.
+ */
+async function lastResponses(clock: Clock): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await sleep(clock, 0)
 }

@@ -1,5 +1,5 @@
 import type { MetricsMeter } from '../metrics/open-telemetry.js'
-import { joined } from '../metrics/joined.js'
+import { joined } from '../metrics/metric.js'
 import { type Measured, Telemetry } from '../metrics/telemetry.js'
 import { onlyKnown } from '../support/options.js'
 import type { DrainReport } from './collector/drain-report.js'

@@ -84,7 +84,7 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'hits/middleware.ts PAGES_WITHOUT_ITEM',
     'page-views/address.ts VIEWS_FROM_INSIDE',
     'page-views/answers.ts RETRY_AFTER',
-    'page-views/last-responses.ts TURNS',
+    'page-views/incoming-views.ts TURNS',
     'sequence/newest-generation.ts MAX_LOSSES',
     'support/schedule.ts MOMENTS_LOOKED_AT',
     'wide-cache/cached-read.ts',
