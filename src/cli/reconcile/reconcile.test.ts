@@ -232,6 +232,8 @@ test('wrong flags are refused, and lines that cannot be read are told', async ()
   ] as const) {
     await assert.rejects(run({ database: url, files, ...options } as Partial<Options>), message)
   }
+  const before = await run({ database: url, files, csv: true, name: 'not-yet-counted' })
+  assert.match(before.out, /^day,page,pageViews\r\n\S+,\/a,6\r\n/)
   for (const server of ['nginx', 'apache', 'caddy'] as const) {
     const { status, out } = await run({ format: server })
     assert.deepEqual([status, out], [0, formatFor(server)])
