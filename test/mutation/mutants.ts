@@ -45,7 +45,7 @@ const SQL_CHANGES: readonly (readonly [pattern: RegExp, replacement: string])[] 
   [/\b(?<!NOT )IN \(/g, 'NOT IN ('],
   [/\bIS NULL\b/g, 'IS NOT NULL'],
   [/\bIS NOT NULL\b/g, 'IS NULL'],
-  [/(?<=\bORDER BY \w+)/g, ' DESC'],
+  [/(?<=\bORDER BY \w+)(?!\w)/g, ' DESC'],
 ]
 const SQL =
   /\b(?:SELECT|INSERT|UPDATE|DELETE|WHERE|JOIN|FROM|UNION|VALUES|ORDER BY|AND)\b|[=+-] (?:\?|$)/

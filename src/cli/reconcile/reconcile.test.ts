@@ -97,6 +97,7 @@ interface Report {
   readonly left: readonly { day: string; why: string }[]
   readonly pages: readonly object[]
   readonly lines: Readonly<Record<string, number>>
+  readonly limits: readonly string[]
 }
 
 const databases: [string, () => Promise<string>][] = [
@@ -168,6 +169,18 @@ for (const [where, fresh] of databases) {
       assert.equal(text.status, 1)
       assert.match(text.out, new RegExp(`^${dayText(FIRST + 2)} +22 +21 +5 +5 +4.5 %$`, 'm'))
       assert.match(text.out, new RegExp(`^${dayText(FIRST)} is left out: counting began`, 'm'))
+
+      // A combined log says less, and the report says so.
+      const combined = VIEWS.map(({ at, page, isBot }) => {
+        const [, date, month, year, time] = new Date(at).toUTCString().split(' ')
+        const agent = isBot ? BOT : PERSON
+        const asked = `[${date}/${month}/${year}:${time} +0000] "GET ${page} HTTP/1.1"`
+        return `10.0.0.1 - - ${asked} 200 5 "-" "${agent}"`
+      })
+      combined.splice(30, 0, combined[30]!.replace('GET /', 'GET /never/'))
+      const less = await reported({ files: filesOf(`${where}-combined`, combined), allow: '0' })
+      assert.deepEqual([less.status, less.pages, less.limits.length], [0, [], 2])
+      assert.deepEqual([less.lines['never'], less.days.length], [1, LAST - FIRST])
 
       // The log without an hour, and up to an hour before the end of its last day.
       const noon = startOf(FIRST + 2) + 12 * HOUR_MS
