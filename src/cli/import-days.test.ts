@@ -198,6 +198,8 @@ each(
     // What is no refusal is an error, by which programs know that nothing was decided.
     await database.query('DROP TABLE activity_day_values')
     await assert.rejects(run([DAYS, `${ago(9)},1,1`]), DatabaseError)
+    const days = await database.query('SELECT day FROM activity_days')
+    assert.deepEqual(days.rows, [], 'a day without its pages is not there')
   },
 )
 
@@ -305,6 +307,7 @@ each('wrong input names its line and what is allowed, and changes nothing', asyn
   for (const [lines, message] of [
     [[DAYS, `${day},1`], /wrong line 2: it has 2 cells, not 3/],
     [[DAYS, '2026-02-30,1,1'], /wrong line 2: the day is none such as 2026-05-17/],
+    [[DAYS, '1969-12-31,1,1'], /wrong line 2: the day is none such as 2026-05-17/],
     [[DAYS, `${day},1,1`, `${day},2,2`], /wrong line 3: \S+ is on line 2 already/],
     [[DAYS, `${day},-1,1`], /wrong line 2: the page views are no whole number/],
     [[DAYS, `${day},1,x`], /wrong line 2: the visitors are no whole number/],

@@ -173,8 +173,8 @@ function shapeOf(cells: readonly string[], day: number | undefined): string | un
 }
 
 function dayOf(text = ''): number | undefined {
-  const day = dayIn(text)
-  return day !== undefined && day >= 0 ? day : undefined
+  const day = dayIn(text) ?? -1
+  return day >= 0 ? day : undefined
 }
 
 function numberOf(text = ''): number | undefined {
