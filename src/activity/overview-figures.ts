@@ -12,6 +12,8 @@ import { FIRST, firstDayIn } from './first-day.js'
 export const NOW_SECONDS = 600
 export const LINE_DAYS = 30
 const WEEK_DAYS = 7
+/** Below any change: the least is -1. */
+const NOT_COMPARED = -2
 
 /** A day, in milliseconds, and those that a zone may be away from UTC. */
 const DAY_MS = 86_400_000
@@ -47,7 +49,7 @@ export async function readOverview(
     ${raw(FIRST)}, (SELECT COALESCE(SUM(s.views), 0) FROM activity_seconds AS s
     WHERE s.name = b.name AND s.second > ${second - NOW_SECONDS} AND s.second <= ${second}) AS now
     FROM activity_books AS b LEFT JOIN wide_cache_names AS n ON n.name = b.name
-    LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name ${among}`
+    LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name ${among} ORDER BY b.name`
   const firstDay = Math.floor(now / DAY_MS) - LINE_DAYS - AWAY_DAYS
   const { rows } = await execute(queryable)`SELECT b.name, 'day' AS unit, p.day AS at, p.views
     FROM activity_books AS b JOIN activity_days AS p ON p.name = b.name AND p.day >= ${firstDay}
@@ -77,8 +79,8 @@ export async function readOverview(
     const change = week === null || !before ? null : week / before - 1
     return { name, zone: calendar.zone, now: Number(row['now']), week, before, change, days }
   })
-  const rank = ({ change }: SiteFigures): number => change ?? -Infinity
-  return sites.sort((a, b) => rank(b) - rank(a) || (a.name < b.name ? -1 : 1))
+  const rank = ({ change }: SiteFigures): number => change ?? NOT_COMPARED
+  return sites.sort((a, b) => rank(b) - rank(a))
 }
 
 /** The sum of days that are all known. */

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { redisAddress } from './address.js'
 
 test('a URL names host, port, TLS, user, password and database', () => {
@@ -68,6 +69,15 @@ test('what it cannot mean is refused by name, without credentials', () => {
       },
     )
   }
+  const missing = 'rediss://u:secret@h?ssl-ca=/no/such/file.pem'
+  assert.throws(() => redisAddress('cache', missing), {
+    name: 'RangeError',
+    message:
+      'wide-cache: option "cache" is "a URL whose file ssl-ca cannot be read (ENOENT)"; ' +
+      'allowed: the path of a file in PEM format',
+  })
+  const { socket } = redisAddress('cache', `rediss://h?ssl-ca=${fileURLToPath(import.meta.url)}`)
+  assert.match(String((socket as { ca?: string }).ca), /what it cannot mean is refused by name/)
   // @ts-expect-error a URL that is no text
   assert.throws(() => redisAddress('server', 7), TypeError)
 })
