@@ -67,9 +67,11 @@ export async function importDays(
     } catch (error) {
       if (!(error instanceof ImportRefusedError)) throw error
       const { added, message } = error
-      const what =
-        added > 0 ? `the import has ended after ${counted(added, 'day')}` : 'nothing is imported'
-      log.warn(`wide-cache: ${what}: ${message}`)
+      log.warn(
+        added > 0
+          ? `wide-cache: the import has ended after ${counted(added, 'day')}: ${message}`
+          : `wide-cache: nothing is imported: ${message}`,
+      )
       return 1
     }
   })
