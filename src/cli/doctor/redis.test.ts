@@ -2,6 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRedis } from '../../../test/servers/redis.js'
 import { redisAddress } from '../../cache/redis/address.js'
+import { redisInfo } from '../../cache/redis/info.js'
+import { eventually } from '../../support/eventually.fixture.js'
 import { checkRedis, redisFindings } from './redis.js'
 
 const WELL = {
@@ -78,4 +80,18 @@ test('a real server is asked; one that is away, or refuses the password, is an e
   const [gone] = await checkRedis(redisAddress('cache', server.url))
   assert.equal(gone!.severity, 'error')
   assert.match(gone!.cause, /ECONNREFUSED/)
+})
+
+test('the connection that asks a server is closed, also where that refuses a part', async () => {
+  const server = await startRedis(['--rename-command', 'CONFIG', 'NONE'])
+  try {
+    const address = redisAddress('server', server.url)
+    const clients = async () => Number((await redisInfo(address, 5_000)).get('connected_clients'))
+    await clients()
+    await eventually('no connection is left', async () => (await clients()) === 1)
+    const info = await redisInfo(address, 5_000)
+    assert.deepEqual([info.get('role'), info.get('config:save')], ['master', undefined])
+  } finally {
+    await server.stop()
+  }
 })
