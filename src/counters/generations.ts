@@ -25,7 +25,7 @@ const KEPT_GENERATIONS = 10_000
  * The life of a counter in the cache under one key, from the seeding of that key to its loss.
  * Without a cache that counts, each transaction opens a generation, whose key nobody seeds.
  */
-export interface Generation {
+export interface CounterGeneration {
   readonly number: number
   /** Seeded before the generation could be seen by anybody, or never. */
   readonly key: string
@@ -37,7 +37,7 @@ export interface Generation {
  * shards. All shards are of the newest generation; a value is persisted into its own generation or
  * refused.
  */
-export class Generations {
+export class CounterGenerations {
   readonly #database: PreparedDatabase
   readonly #cache: NamespacedCache | undefined
   readonly #environment: Environment
@@ -60,7 +60,7 @@ export class Generations {
   }
 
   /** The newest generation, if there ever was one. */
-  async newest(): Promise<Generation | undefined> {
+  async newest(): Promise<CounterGeneration | undefined> {
     return this.#newest(this.#database)
   }
 
@@ -68,7 +68,7 @@ export class Generations {
    * Raises a random shard to `value`, in one statement; may be done again. `false`: the generation
    * is over, and nothing was done.
    */
-  async persist(generation: Generation, value: number): Promise<boolean> {
+  async persist(generation: CounterGeneration, value: number): Promise<boolean> {
     const shard = Math.floor(this.#environment.random() * generation.shards)
     const { affectedRows } = await this.#retried(
       () =>
@@ -83,7 +83,7 @@ export class Generations {
    * Returns the value that a finished generation ended with. All that was counted in it up to that
    * value, and nothing else, goes on in the next one.
    */
-  async endOf(generation: Generation): Promise<number> {
+  async endOf(generation: CounterGeneration): Promise<number> {
     const { rows } = await this.#retried(
       () =>
         execute(this.#database)`SELECT seed FROM global_counter_generations
@@ -114,7 +114,7 @@ export class Generations {
    * @throws RangeError past 2^53-1; CacheError if the key was not seeded: nothing was counted.
    * DatabaseError.
    */
-  open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
+  open(missed: CounterGeneration | undefined, delta: number): Promise<number | undefined> {
     return this.#opened(delta, (newest) => newest?.number === missed?.number)
   }
 
@@ -131,7 +131,7 @@ export class Generations {
 
   async #opened(
     delta: number,
-    isMeant: (newest: Generation | undefined) => boolean,
+    isMeant: (newest: CounterGeneration | undefined) => boolean,
   ): Promise<number | undefined> {
     // Within the transaction SQL would wait for its locks.
     await this.#cache?.namespace.enter()
@@ -143,7 +143,7 @@ export class Generations {
 
   async #open(
     tx: Transaction,
-    isMeant: (newest: Generation | undefined) => boolean,
+    isMeant: (newest: CounterGeneration | undefined) => boolean,
     delta: number,
     tokens: Buffer[],
   ): Promise<number | undefined> {
@@ -172,7 +172,7 @@ export class Generations {
   /** Seeds the key of a new generation, and ends that of the newest one. @throws CacheError */
   async #seed(
     cache: NamespacedCache,
-    newest: Generation | undefined,
+    newest: CounterGeneration | undefined,
     token: Buffer,
     value: number,
   ): Promise<void> {
@@ -198,7 +198,7 @@ export class Generations {
    * Returns the number in the cache, or 0 if there is none or it is past 2^53-1. Increments past
    * 2^53-1 were refused.
    */
-  async #inCache({ key }: Generation): Promise<number> {
+  async #inCache({ key }: CounterGeneration): Promise<number> {
     const value = Number((await this.#cache?.get(key))?.toString('latin1') ?? 0)
     return Number.isSafeInteger(value) ? value : 0
   }
@@ -237,7 +237,7 @@ export class Generations {
       AND generation <= ${generation - KEPT_GENERATIONS}`
   }
 
-  async #newest(on: Pick<Queryable, 'query'>): Promise<Generation | undefined> {
+  async #newest(on: Pick<Queryable, 'query'>): Promise<CounterGeneration | undefined> {
     const columns = { generation: [Number, 'c.generation'], shards: Number, token: bytes } as const
     const found = await selectOne(on, columns)`FROM global_counters AS c
       JOIN global_counter_generations AS g ON g.name = c.name AND g.generation = c.generation

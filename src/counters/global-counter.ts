@@ -9,7 +9,7 @@ import { type Environment, systemEnvironment } from '../support/environment.js'
 import { given, integer, identifier, onlyKnown, wrongType, wrongValue } from '../support/options.js'
 import { type Shared, shared } from '../support/shared.js'
 import { type Addition, spread, sumOf } from './additions.js'
-import { type Generation, Generations } from './generations.js'
+import { type CounterGeneration, CounterGenerations } from './generations.js'
 import { MAX_CACHE_DELTA, NumberInCache } from './number-in-cache.js'
 import { outcomeOf } from './outcome.js'
 import { Persisting } from './persisting.js'
@@ -56,11 +56,11 @@ export class GlobalCounterIn {
   readonly #connections: Connections
   readonly #database: PreparedDatabase
   readonly #environment: Environment
-  readonly #generations: Generations
+  readonly #generations: CounterGenerations
   readonly #persisting: Persisting
   readonly #name: string
   /** The newest generation. */
-  readonly #newest: Shared<Generation | undefined>
+  readonly #newest: Shared<CounterGeneration | undefined>
   /** The greatest value persisted. */
   readonly #persisted: Shared<number>
   #opening: Promise<unknown> | undefined
@@ -79,7 +79,7 @@ export class GlobalCounterIn {
     this.#database = this.#connections.openDatabase(database, ['counters'])
     const opened = this.#connections.openNamespaced(cache, this.#database)
     this.#inCache = opened.neverGoesBack ? new NumberInCache(opened, this.#name) : undefined
-    this.#generations = new Generations({
+    this.#generations = new CounterGenerations({
       database: this.#database,
       cache: this.#inCache && opened,
       environment,
@@ -199,7 +199,7 @@ export class GlobalCounterIn {
   }
 
   /** Opens a generation, one at a time: the others of this process find it opened. */
-  async #open(missed: Generation | undefined, delta: number): Promise<number | undefined> {
+  async #open(missed: CounterGeneration | undefined, delta: number): Promise<number | undefined> {
     if (this.#opening) {
       await this.#opening.catch((error: unknown) => {
         if (!(error instanceof RangeError)) throw error
@@ -217,7 +217,7 @@ export class GlobalCounterIn {
     }
   }
 
-  #askNewest(): Promise<Generation | undefined> {
+  #askNewest(): Promise<CounterGeneration | undefined> {
     return answered(this.#environment, () => this.#generations.newest())
   }
 

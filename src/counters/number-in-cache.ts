@@ -1,7 +1,7 @@
 import { type Cache, CacheError } from '../cache/cache.js'
 import { Gather } from '../connections/gather.js'
 import { type Addition, spread, sumOf } from './additions.js'
-import type { Generation } from './generations.js'
+import type { CounterGeneration } from './generations.js'
 import { OutcomeUnknownError } from './outcome.js'
 
 /**
@@ -13,7 +13,7 @@ export const MAX_CACHE_DELTA = 2 ** 32
 
 /** An addition to the number of a generation; its value is `undefined` if the cache has none. */
 interface InGeneration extends Addition<number | 'refused'> {
-  readonly generation: Generation
+  readonly generation: CounterGeneration
 }
 
 /**
@@ -32,7 +32,7 @@ export class NumberInCache {
   }
 
   /** The number of a generation; `undefined` if the cache has none, or does not answer. */
-  async get({ key }: Generation): Promise<number | undefined> {
+  async get({ key }: CounterGeneration): Promise<number | undefined> {
     const text = (await this.#cache.get(key).catch(() => undefined))?.toString('latin1')
     const value = text ? Number(text) : NaN
     return Number.isSafeInteger(value) ? value : undefined
@@ -44,7 +44,7 @@ export class NumberInCache {
    *
    * @throws OutcomeUnknownError, CacheError
    */
-  async add(generation: Generation, delta: number): Promise<number | 'refused' | undefined> {
+  async add(generation: CounterGeneration, delta: number): Promise<number | 'refused' | undefined> {
     const item: InGeneration = { generation, delta, value: undefined }
     await this.#additions.add(item)
     return item.value
@@ -57,7 +57,7 @@ export class NumberInCache {
     else for (const item of items) item.value = value
   }
 
-  async #add({ key }: Generation, delta: number): Promise<number | 'refused' | undefined> {
+  async #add({ key }: CounterGeneration, delta: number): Promise<number | 'refused' | undefined> {
     try {
       return await this.#cache.increment(key, delta)
     } catch (error) {

@@ -1,22 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { flushPromises } from '../support/manual-clock.fixture.js'
-import type { Generation, Generations } from './generations.js'
+import type { CounterGeneration, CounterGenerations } from './generations.js'
 import { Persisting } from './persisting.js'
 
-const generation = (number: number): Generation => ({ number, key: `key ${number}`, shards: 1 })
+const generation = (number: number): CounterGeneration => ({
+  number,
+  key: `key ${number}`,
+  shards: 1,
+})
 
 test('values that wait share a statement, each generation one of its own', async () => {
   const persisted: [generation: number, value: number][] = []
   let answer = (): void => undefined
   const generations = {
-    async persist({ number }: Generation, value: number) {
+    async persist({ number }: CounterGeneration, value: number) {
       persisted.push([number, value])
       await new Promise<void>((resolve) => (answer = resolve))
       return true
     },
   }
-  const persisting = new Persisting(generations as unknown as Generations, 'law', 1)
+  const persisting = new Persisting(generations as unknown as CounterGenerations, 'law', 1)
   const [first, second] = [generation(1), generation(2)]
   const kept = Promise.all([
     persisting.keeps(first, 1, 1),

@@ -1,10 +1,10 @@
 import { Gather } from '../connections/gather.js'
-import type { Generation, Generations } from './generations.js'
+import type { CounterGeneration, CounterGenerations } from './generations.js'
 import { OutcomeUnknownError } from './outcome.js'
 
 /** A value that the cache has come to in a generation. */
 interface Counted {
-  readonly generation: Generation
+  readonly generation: CounterGeneration
   readonly value: number
 }
 
@@ -13,12 +13,12 @@ interface Counted {
  * way at one time share a statement.
  */
 export class Persisting {
-  readonly #generations: Generations
+  readonly #generations: CounterGenerations
   readonly #name: string
   readonly #chance: number
   readonly #gather: Gather<Counted, number>
 
-  constructor(generations: Generations, name: string, chance: number) {
+  constructor(generations: CounterGenerations, name: string, chance: number) {
     this.#generations = generations
     this.#name = name
     this.#chance = chance
@@ -32,7 +32,7 @@ export class Persisting {
    *
    * @throws OutcomeUnknownError
    */
-  async keeps(generation: Generation, value: number, delta: number): Promise<boolean> {
+  async keeps(generation: CounterGeneration, value: number, delta: number): Promise<boolean> {
     if (!this.#isPersisted(value, delta)) return true
     try {
       return value <= (await this.#gather.add({ generation, value }))
