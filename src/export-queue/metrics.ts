@@ -10,7 +10,7 @@ const STORED = {
     '{entry}',
     `Entries that wait to be exported; ${MAX_COUNTED} stands for more.`,
   ),
-  failing: gauge('export_failing_ranges', '{range}', 'Ranges of keys whose exporter failed last.'),
+  failing: gauge('export_failing_buckets', '{bucket}', 'Buckets whose exporter failed last.'),
   versions: counter(
     'export_versions',
     '{version}',
