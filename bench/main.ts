@@ -1,7 +1,7 @@
 /**
  * The benchmark: what wide-cache costs and what it loses, beside the alternatives.
  *
- *     npm run bench                                    all parts, about 100 minutes on 2 cores
+ *     npm run bench                                    all parts, about 85 minutes on 2 cores
  *     npm run bench -- loss overhead                   some
  *     npm run bench -- --quick                         each in under half a minute, as a trial
  *     npm run bench -- loss --full                     as long as it takes

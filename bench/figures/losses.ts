@@ -21,7 +21,8 @@ import {
   settingsOf,
   shown,
 } from './measured.js'
-import { contenderName, cost, costInSql, HELLO, ofHook } from './requests.js'
+import { FULL_LOAD } from '../parts/overhead.js'
+import { contenderName, cost, costInSql, ofHook } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
 const RECORDED = metric('visits recorded')
@@ -257,9 +258,9 @@ function costAndLosses(
   return {
     'what runs with each request': contenderName(label),
     'SQL has': keeps,
-    'µs until in SQL': costInSql(samples, contender, HELLO),
-    'µs over an empty hook': cost(samples, label, HELLO),
-    'throughput, % of an empty hook': ofHook(samples, label, HELLO),
+    'µs until in SQL': costInSql(samples, contender, FULL_LOAD),
+    'µs over an empty hook': cost(samples, label, FULL_LOAD),
+    'throughput, % of an empty hook': ofHook(samples, label, FULL_LOAD),
     ...Object.fromEntries(TELLING.map((fault) => [`${fault}: ms lost`, lossesIn(fault)])),
   }
 }

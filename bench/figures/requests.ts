@@ -1,8 +1,9 @@
 /** Costs of a request: the parts `overhead` and `micro`. */
 import { CASES, REPEATED, WELL } from '../overhead/outages.js'
-import { CONTENDERS as AT_RATES, MAIN } from '../parts/rates.js'
+import { FULL_LOAD, PAGE, YOUNG } from '../parts/overhead.js'
 import {
   APPEND,
+  AT_RATES,
   BUFFER,
   COLLECTS,
   type Contender,
@@ -10,6 +11,7 @@ import {
   CPU,
   EMPTY_HOOK,
   INSERT,
+  MAIN,
   MORGAN,
   NOTHING,
   ON_A_PAGE,
@@ -33,8 +35,6 @@ import { interval } from '../harness/statistics.js'
 import { costText } from '../harness/table.js'
 import { type Figures, metric, settingsOf, share, shown } from './measured.js'
 
-export const HELLO = 'hello'
-const PAGE = '2 ms page'
 const WHOLE = 'the whole'
 
 const NAMES: ReadonlyMap<string, string> = new Map([
@@ -88,16 +88,16 @@ export function ofHook(samples: Samples, label: string, setting: string): string
 const byRate =
   (of: Metric): Figures =>
   (read) => {
-    const measured = read('rates')
+    const { samples, result } = read('overhead')
+    const settings = result.measures.flatMap(({ contender, metric, setting }) =>
+      contender === EMPTY_HOOK.label && metric === MAIN.metric && setting !== PAGE ? setting : [],
+    )
     return {
       rows: AT_RATES.filter((contender) => contender !== EMPTY_HOOK).map(({ label, keeps }) => ({
         'µs over an empty hook': contenderName(label),
         'SQL has': keeps ?? '',
         ...Object.fromEntries(
-          settingsOf(measured, label).map((setting) => [
-            setting,
-            shown(measured.samples.spread(label, setting, of)),
-          ]),
+          settings.map((setting) => [setting, shown(samples.spread(label, setting, of))]),
         ),
       })),
     }
@@ -109,8 +109,9 @@ export const overhead: Figures = (read) => {
   const { samples } = read('overhead')
   return {
     rows: CONTENDERS.map((contender) => ({
-      ...costs(samples, contender, HELLO),
-      'p99, ms': shown(interval(samples.of(contender.label, HELLO, P99))),
+      ...costs(samples, contender, FULL_LOAD),
+      'µs of the first requests': cost(samples, contender.label, YOUNG),
+      'p99, ms': shown(interval(samples.of(contender.label, FULL_LOAD, P99))),
     })),
   }
 }

@@ -3,7 +3,6 @@ export const PARTS: readonly string[] = [
   'loss',
   'faults',
   'overhead',
-  'rates',
   'drain',
   'retention',
   'stats',
@@ -23,7 +22,7 @@ export const PARTS: readonly string[] = [
 const FORMS: Readonly<Record<string, number>> = {
   loss: 2,
   faults: 2,
-  overhead: 3,
+  overhead: 4,
   drain: 2,
   databases: 2,
   relatives: 2,
@@ -33,12 +32,9 @@ export function formOf(part: string): number {
   return FORMS[part] ?? 1
 }
 
-/** Folders of parts that share another's. */
-const FOLDERS: Readonly<Record<string, string>> = { rates: 'overhead' }
-
 /** What is measured: a result says nothing of a release in which any of it has changed. */
 export function sourcesOf(part: string): string[] {
-  const own = [`bench/parts/${part}.ts`, `bench/${FOLDERS[part] ?? part}`, 'bench/peers']
+  const own = [`bench/parts/${part}.ts`, `bench/${part}`, 'bench/peers']
   const more = part === 'relatives' ? RELATIVES : []
   return [...[...CORE, ...more].map((folder) => `src/${folder}`), 'sql', ...own]
 }

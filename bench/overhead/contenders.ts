@@ -111,10 +111,13 @@ export const CONTENDERS = [
   REDIS,
   HASH,
   BUFFER,
+  SAME_RULES,
   UPDATES,
   ...ACCEPTED,
 ]
 
+/** Those that are measured at low rates. */
+export const AT_RATES = [EMPTY_HOOK, WIDE_CACHE, COLLECTS, INSERT, SAME_RULES]
 /** Those that are measured on a page that takes some time itself. */
 export const ON_A_PAGE = [NOTHING, EMPTY_HOOK, WIDE_CACHE, COLLECTS, INSERT]
 
@@ -125,6 +128,11 @@ export const ON_A_PAGE = [NOTHING, EMPTY_HOOK, WIDE_CACHE, COLLECTS, INSERT]
 export const CPU: Metric = { metric: 'CPU µs/request', better: 'less' }
 /** Less that of the empty hook in the same pair of processes. */
 export const OVER_HOOK: Metric = { metric: 'CPU µs/request over an empty hook', better: 'less' }
+/** The same of the main thread alone, which answers the requests. */
+export const MAIN: Metric = {
+  metric: 'CPU µs/request of the main thread over an empty hook',
+  better: 'less',
+}
 /**
  * Requests that a second of CPU is enough for, as a share of those with the empty hook in the same
  * pair. A full core serves so many.

@@ -1,76 +1,48 @@
 /**
- * Costs of a request under full load: CPU, and latency. Two processes of one program differ, and so
- * do two moments of one process: V8 compiles its code bit by bit, and other machines of the host
- * slow it down for seconds. So a new process of the contender and one with the empty hook take the
- * load by turns of some milliseconds: they are as old and as warm as each other, and what the
- * machine does falls on both. A sample is the difference of such a pair.
+ * A site in a process of its own for each contender, and what its requests cost. Two processes of
+ * one program differ, and V8 compiles code bit by bit: so a round has new processes, which serve
+ * thousands of requests before what counts. They take the load one after the other, in another
+ * order each lap, so that what the machine does falls on all. A sample is what a process took more
+ * than that of the empty hook in its round.
  */
-import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Memcached } from '../../test/servers/memcached.js'
+import type { Redis } from '../../test/servers/redis.js'
 import type { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { cpuMicros } from '../scale/counters.js'
 import {
-  ACCEPTED,
-  APPEND,
-  BUFFER,
-  COLLECTS,
   type Contender,
   CPU,
   EMPTY_HOOK,
-  GET_AND_SET,
-  HASH,
   IN_SQL,
-  INSERT,
-  NOTHING,
+  MAIN,
   OVER_HOOK,
   P50,
   P99,
-  REDIS,
   THROUGHPUT,
-  UPDATES,
   WIDE_CACHE,
 } from './contenders.js'
-import { Crowd, shuffled } from './load.js'
+import { Crowd, Pace, shuffled } from './load.js'
 import { type App, Site } from './site.js'
 import { startWorker } from './worker.js'
 
 export const CONNECTIONS = 50
 
-export interface Page {
-  readonly name: string
-  readonly path: string
-  readonly contenders: readonly Contender[]
-  /** Of each process. */
-  readonly warmUpSeconds: number
-  readonly seconds: number
+export interface Setup {
+  readonly bench: Bench
+  readonly mariadb: MariaDb
+  readonly memcached: Memcached
+  readonly redis: Redis
+  /** Of the loggers. */
+  readonly folder: string
+  readonly renderings: number
+  readonly alone: Cores['alone']
 }
 
-/**
- * Contenders that share an empty hook, which saves the time of a hook for each. Of those whose
- * visits come to SQL there is one in each group: what the servers do meanwhile is its work.
- */
-const GROUPS: readonly (readonly Contender[])[] = [
-  [WIDE_CACHE],
-  [COLLECTS],
-  [NOTHING, INSERT],
-  [REDIS],
-  [HASH],
-  [BUFFER],
-  [UPDATES],
-  [GET_AND_SET, APPEND, ...ACCEPTED],
-]
-
-/**
- * A site that collects has done so for all visits only when these are as old as the oldest layer
- * that waits, which is 12 seconds; and it comes every three seconds. Its hook takes as many again.
- */
-const COLLECTING = { warmUpSeconds: 6, seconds: 3 }
-const TURN_SECONDS = 0.02
-
-interface Running {
+export interface Running {
   readonly contender: Contender
   readonly site: Site
   readonly app: App
@@ -78,151 +50,143 @@ interface Running {
   readonly collector: Child | undefined
 }
 
-/** Microseconds of CPU so far: of the site, and of its collector and all servers. */
-interface Look {
-  readonly site: number
-  readonly others: number
-}
-
-/** Runs all contenders on their pages. The setting of the samples is the page's name. */
-export async function fullLoad(
-  bench: Bench,
-  mariadb: MariaDb,
-  {
-    renderings,
-    rounds,
-    pages,
-    alone,
-  }: {
-    renderings: number
-    rounds: number
-    pages: readonly Page[]
-    alone: Cores['alone']
-  },
-): Promise<void> {
-  bench.progress('starting')
-  const [memcached, redis] = await Promise.all([bench.memcached(), bench.redis()])
-  const folder = temporaryFolder('logs')
-  bench.after(() => removeFolder(folder))
-
-  for (let round = 0; round < rounds; round++) {
-    for (const [at, group] of shuffled(GROUPS).entries()) {
-      const names = group.map(({ label }) => label).join(', ')
-      bench.progress(`round ${round + 1} of ${rounds}: ${names}`)
-      // Rows of earlier rounds make nothing slower.
-      const database = `overhead_${round}_${at}`
-      await mariadb.createDatabase(database)
-      const running = await Promise.all(
-        [EMPTY_HOOK, ...group].map((contender) => start(contender, mariadb.url(database))),
-      )
-      for (const page of pages) {
-        if (!group.some((contender) => page.contenders.includes(contender))) continue
-        const pace = bench.mode !== 'quick' && group.includes(COLLECTS) ? COLLECTING : page
-        await measure(running, page, pace)
-      }
-      await Promise.all(running.map(stop))
-    }
-  }
-
-  async function start(contender: Contender, mysqlUrl: string): Promise<Running> {
-    const { peer, collect } = contender
-    const collector =
-      contender === WIDE_CACHE
-        ? await startWorker(bench, peer, { memcached: memcached.address, mysqlUrl })
-        : undefined
-    const options = collect === undefined ? {} : { options: { collect } }
-    const site = await Site.start(
-      {
-        contenders: [{ peer, mysqlUrl, ...options }],
-        renderings,
-        memcached: memcached.address,
-        redisUrl: redis.url,
-        folder,
-      },
-      bench.after,
-      alone,
-    )
-    const app = site.apps[0]!
-    return { contender, site, app, crowd: new Crowd(app.port, CONNECTIONS), collector }
-  }
-
-  async function look({ site, collector }: Running): Promise<Look> {
-    const pids = [memcached.pid, redis.pid, mariadb.pid, ...(collector ? [collector.pid] : [])]
-    const others = pids.map(cpuMicros).reduce((sum, micros) => sum + micros, 0)
-    return { site: await site.cpu(), others }
-  }
-
-  async function measure(
-    running: readonly Running[],
-    { name, path }: Page,
-    { warmUpSeconds, seconds }: Pick<Page, 'warmUpSeconds' | 'seconds'>,
-  ): Promise<void> {
-    await byTurns(running, path, warmUpSeconds)
-    await finish(running)
-    const before = await Promise.all(running.map(look))
-    const latencies = await byTurns(running, path, seconds)
-    const sent = await Promise.all(running.map(look))
-    await finish(running)
-    const after = await Promise.all(running.map(look))
-
-    const cpu = running.map((_, at) => (sent[at]!.site - before[at]!.site) / latencies[at]!.length)
-    const ofHook = cpu[0]!
-    for (const [at, { contender }] of running.entries()) {
-      const { label } = contender
-      const { samples } = bench
-      samples.add(label, name, CPU, cpu[at]!)
-      samples.add(label, name, P50, quantile(latencies[at]!, 0.5))
-      samples.add(label, name, P99, quantile(latencies[at]!, 0.99))
-      if (at > 0) {
-        samples.add(label, name, OVER_HOOK, cpu[at]! - ofHook)
-        samples.add(label, name, THROUGHPUT, ofHook / cpu[at]!)
-      }
-      if (contender.counts === 'requests in SQL') {
-        const all = ({ site, others }: Look): number => site + others
-        const whole = all(after[at]!) - all(before[at]!)
-        samples.add(label, name, IN_SQL, whole / latencies[at]!.length)
-      }
-    }
-  }
-}
-
-/**
- * Returns the latencies of each. Visitors come to one after the other, in another order each turn,
- * until each has had so many seconds.
- */
-async function byTurns(
-  running: readonly Running[],
-  path: string,
-  seconds: number,
-): Promise<number[][]> {
-  const latencies: number[][] = running.map(() => [])
-  // A turn is longer by the last answers that it waits for.
-  for (let spent = 0; spent < seconds * running.length;) {
-    for (const at of shuffled([...running.keys()])) {
-      const load = await running[at]!.crowd.run(path, TURN_SECONDS)
-      spent += load.seconds
-      for (const latency of load.latencies) latencies[at]!.push(latency)
-    }
-  }
-  for (const [at, { app }] of running.entries()) {
-    await app.flush()
-    app.served += latencies[at]!.length
-  }
-  return latencies
-}
-
-/** Not of one that collects all the time, as much as comes. */
-async function finish(running: readonly Running[]): Promise<void> {
-  for (const { contender, app } of running) {
-    if (contender.collect === undefined) await app.finish()
-  }
+export async function start(
+  { bench, mariadb, memcached, redis, folder, renderings, alone }: Setup,
+  contender: Contender,
+  database: string,
+): Promise<Running> {
+  const { peer, collect } = contender
+  // Rows of others make nothing slower.
+  await mariadb.createDatabase(database)
+  const env = { memcached: memcached.address, mysqlUrl: mariadb.url(database) }
+  const collector = contender === WIDE_CACHE ? await startWorker(bench, peer, env) : undefined
+  const own = { peer, ...env, ...(collect === undefined ? {} : { options: { collect } }) }
+  const given = { contenders: [own], renderings, ...env, redisUrl: redis.url, folder }
+  const site = await Site.start(given, bench.after, alone)
+  const app = site.apps[0]!
+  return { contender, site, app, crowd: new Crowd(app.port, CONNECTIONS), collector }
 }
 
 /** @throws Error unless each request was counted once */
-async function stop({ contender, site, app, crowd, collector }: Running): Promise<void> {
+export async function stop({ contender, site, app, crowd, collector }: Running): Promise<void> {
   const { counts } = contender
   if (counts) await app.check(counts === 'visitors' ? CONNECTIONS : app.served)
   crowd.close()
   await site.stop()
   await collector?.end()
+}
+
+/** µs of CPU: so far, or of a turn. */
+interface Cpu {
+  readonly site: number
+  /** Of the site's main thread alone. */
+  readonly main: number
+  /** Of its collector and all servers. */
+  readonly others: number
+}
+
+interface Turn {
+  readonly latencies: readonly number[]
+  /** Until all is done that the requests have begun: sent to a server, written to a file. */
+  readonly sent: Cpu
+  /** Until the visits are in SQL. */
+  readonly whole: Cpu
+}
+
+/** Each takes the load, in so many laps. */
+export async function byTurns(
+  setup: Setup,
+  running: readonly Running[],
+  setting: string,
+  laps: number,
+  load: (one: Running) => Promise<readonly number[]>,
+): Promise<void> {
+  const turns = new Map<Contender, Turn[]>(running.map(({ contender }) => [contender, []]))
+  for (let lap = 0; lap < laps; lap++) {
+    for (const one of shuffled(running)) {
+      const before = await look(setup, one)
+      const latencies = await load(one)
+      one.app.served += latencies.length
+      await one.app.flush()
+      // What it collects is its own work, and no later contender's turn is to pay for it.
+      if (one.contender.collect !== undefined) await one.app.finish()
+      const sent = spent(before, await look(setup, one))
+      await one.app.finish()
+      const whole = spent(before, await look(setup, one))
+      turns.get(one.contender)!.push({ latencies, sent, whole })
+    }
+  }
+  keep(setup.bench, setting, turns)
+}
+
+/** All get the same number of requests a second at the same time. */
+export async function atOnce(
+  setup: Setup,
+  running: readonly Running[],
+  setting: string,
+  rate: number,
+  seconds: number,
+): Promise<void> {
+  const pace = new Pace(
+    running.map(({ app }) => app.port),
+    '/',
+  )
+  const looks = (): Promise<Cpu[]> => Promise.all(running.map((one) => look(setup, one)))
+  const before = await looks()
+  const latencies = await pace.run(rate, seconds)
+  const after = await looks()
+  pace.close()
+  const turns = running.map(({ contender, app }, at): [Contender, Turn[]] => {
+    app.served += latencies[at]!.length
+    const sent = spent(before[at]!, after[at]!)
+    return [contender, [{ latencies: latencies[at]!, sent, whole: sent }]]
+  })
+  keep(setup.bench, setting, new Map(turns))
+}
+
+async function look({ mariadb, memcached, redis }: Setup, one: Running): Promise<Cpu> {
+  const pids = [
+    memcached.pid,
+    redis.pid,
+    mariadb.pid,
+    ...(one.collector ? [one.collector.pid] : []),
+  ]
+  const others = pids.map(cpuMicros).reduce((sum, micros) => sum + micros, 0)
+  return { site: await one.site.cpu(), main: one.site.mainCpu(), others }
+}
+
+function spent(before: Cpu, after: Cpu): Cpu {
+  return {
+    site: after.site - before.site,
+    main: after.main - before.main,
+    others: after.others - before.others,
+  }
+}
+
+function keep(
+  { samples }: Bench,
+  setting: string,
+  turns: ReadonlyMap<Contender, readonly Turn[]>,
+): void {
+  const perRequest = (of: readonly Turn[], cpu: (turn: Turn) => number): number =>
+    of.reduce((sum, turn) => sum + cpu(turn), 0) /
+    of.reduce((sum, { latencies }) => sum + latencies.length, 0)
+  const site = ({ sent }: Turn): number => sent.site
+  const main = ({ sent }: Turn): number => sent.main
+  const hook = turns.get(EMPTY_HOOK)!
+  const ofHook = perRequest(hook, site)
+  for (const [{ label, counts }, own] of turns) {
+    const cpu = perRequest(own, site)
+    const latencies = own.flatMap((turn) => turn.latencies)
+    samples.add(label, setting, CPU, cpu)
+    samples.add(label, setting, P50, quantile(latencies, 0.5))
+    samples.add(label, setting, P99, quantile(latencies, 0.99))
+    samples.add(label, setting, OVER_HOOK, cpu - ofHook)
+    samples.add(label, setting, MAIN, perRequest(own, main) - perRequest(hook, main))
+    samples.add(label, setting, THROUGHPUT, ofHook / cpu)
+    if (counts === 'requests in SQL') {
+      const whole = perRequest(own, (turn) => turn.whole.site + turn.whole.others)
+      samples.add(label, setting, IN_SQL, whole)
+    }
+  }
 }

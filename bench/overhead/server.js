@@ -53,8 +53,8 @@ async function listen(app, peer) {
     res.type('html').send(render(renderings))
   })
   const server = app.listen(0, '127.0.0.1')
-  // No connection that rests between two rounds is to be closed under the next request.
-  server.keepAliveTimeout = 600_000
+  // No connection that rests, before its first request or between two, is to be closed under it.
+  Object.assign(server, { keepAliveTimeout: 600_000, headersTimeout: 0, requestTimeout: 0 })
   await once(server, 'listening')
   return server
 }

@@ -4,10 +4,12 @@
  * site has a core for itself. Targets are those of the project's issues about cost.
  */
 import { DOWN, outages, REPEATED, WELL } from '../overhead/outages.js'
-import { CONNECTIONS, fullLoad, type Page } from '../overhead/full-load.js'
+import { atOnce, byTurns, CONNECTIONS, type Running, start, stop } from '../overhead/full-load.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { renderingsIn } from '../overhead/page.js'
 import {
   ACCEPTED,
+  AT_RATES,
   COLLECTS,
   type Contender,
   CONTENDERS,
@@ -16,6 +18,7 @@ import {
   INSERT,
   NOTHING,
   ON_A_PAGE,
+  SAME_RULES,
   OVER_HOOK,
   P99,
   THROUGHPUT,
@@ -27,27 +30,16 @@ import type { Bench, Part, Report } from '../harness/part.js'
 import { interval, median, type Spread } from '../harness/statistics.js'
 import { costText, number, percent, withSpread } from '../harness/table.js'
 
-/** The targets are for this page. */
-const HELLO: Page = {
-  name: 'hello',
-  path: '/',
-  contenders: CONTENDERS,
-  warmUpSeconds: 3,
-  seconds: 1.5,
-}
+/** Of processes that have served many requests. The targets are for these. */
+export const FULL_LOAD = 'full load'
+/** And of the first requests of a process. */
+export const YOUNG = 'full load, the first requests'
 /**
  * Computed, as a forum's pages are: it is for the CPU that tracking competes with a page, not for
  * its waiting. So few of them are served that only large costs are seen.
  */
-const PAGE: Page = {
-  name: '2 ms page',
-  path: '/page',
-  contenders: ON_A_PAGE,
-  warmUpSeconds: 0.3,
-  seconds: 1.5,
-}
+export const PAGE = '2 ms page'
 const PAGE_MS = 2
-const PAGES = [HELLO, PAGE] as const
 /** CPU time that wide-cache may take for each request, over a hook that does nothing. */
 const MOST_MICROSECONDS = 5
 const MOST_COLLECTING = 15
@@ -69,27 +61,57 @@ async function run(bench: Bench): Promise<Report> {
   const { text, alone } = divideCores()
   bench.setting('cores', { quick: text, normal: text })
   bench.setting('connections under full load', { quick: CONNECTIONS, normal: CONNECTIONS })
-  const rounds = bench.setting('rounds: pairs of processes of each contender', {
-    quick: 1,
-    normal: 20,
-  })
-  const mariadb = await bench.mariadb()
-  const pages = PAGES.map((page) => ({
-    ...page,
-    warmUpSeconds: bench.setting(`${page.name}: warm-up, seconds of each process`, {
-      quick: 0.1,
-      normal: page.warmUpSeconds,
-    }),
-    seconds: bench.setting(`${page.name}: seconds of each process`, {
-      quick: 0.1,
-      normal: page.seconds,
-    }),
-  }))
-  await fullLoad(bench, mariadb, { renderings, rounds, pages, alone })
+  const rounds = bench.setting('rounds: a process of each contender', { quick: 1, normal: 6 })
+  const young = bench.setting('full load: first requests', { quick: 100, normal: 1_500 })
+  const served = bench.setting('full load: requests served before', { quick: 100, normal: 20_000 })
+  const laps = bench.setting('full load: laps of a round', { quick: 1, normal: 4 })
+  const seconds = bench.setting('full load: seconds of each in a lap', { quick: 0.3, normal: 1.5 })
+  const rates = bench.setting('requests/s to each site', { quick: [50], normal: [300, 80, 20, 5] })
+  const paced = bench.setting('seconds at these rates', { quick: [1], normal: [15, 30, 60, 60] })
+  const pacedRounds = bench.setting('rounds at these rates', { quick: 1, normal: 3 })
+  const [mariadb, memcached, redis] = await Promise.all([
+    bench.mariadb(),
+    bench.memcached(),
+    bench.redis(),
+  ])
+  const folder = temporaryFolder('logs')
+  bench.after(() => removeFolder(folder))
+  const setup = { bench, mariadb, memcached, redis, folder, renderings, alone }
+  for (let round = 0; round < rounds; round++) {
+    const progress = (what: string): void =>
+      bench.progress(`round ${round + 1} of ${rounds}: ${what}`)
+    progress('starting')
+    const running: Running[] = []
+    for (const [at, contender] of CONTENDERS.entries()) {
+      running.push(await start(setup, contender, `overhead_${round}_${at}`))
+    }
+    progress(YOUNG)
+    await byTurns(setup, running, YOUNG, 1, ({ crowd }) => crowd.ask('/', young))
+    for (const { app, crowd } of running) {
+      app.served += (await crowd.ask('/', served)).length
+      await app.finish()
+    }
+    progress(FULL_LOAD)
+    const loaded =
+      (path: string) =>
+      async ({ crowd }: Running) =>
+        (await crowd.run(path, seconds)).latencies
+    await byTurns(setup, running, FULL_LOAD, laps, loaded('/'))
+    progress(PAGE)
+    const onPage = running.filter(({ contender }) => ON_A_PAGE.includes(contender))
+    await byTurns(setup, onPage, PAGE, 1, loaded('/page'))
+    const atRates = running.filter(({ contender }) => AT_RATES.includes(contender))
+    for (const one of running) if (!atRates.includes(one)) await stop(one)
+    for (const [at, rate] of round < pacedRounds ? rates.entries() : []) {
+      progress(atRate(rate))
+      await atOnce(setup, atRates, atRate(rate), rate, paced[at]!)
+    }
+    for (const one of atRates) await stop(one)
+  }
   const rate = bench.setting('fixed rate: requests/s to each site', { quick: 50, normal: 80 })
-  const paced = `${HELLO.name} at ${rate}/s`
+  const calm = `fixed rate, ${atRate(rate)}`
   await outages(bench, mariadb, {
-    setting: paced,
+    setting: calm,
     rate,
     rounds: bench.setting('fixed rate: rounds', { quick: 2, normal: 16, full: 40 }),
     seconds: bench.setting('fixed rate: seconds a round', { quick: 1, normal: 1.5, full: 6 }),
@@ -101,7 +123,8 @@ async function run(bench: Bench): Promise<Report> {
   if (bench.mode !== 'quick') {
     claimCost(bench)
     claimThroughput(bench)
-    claimCalm(bench, paced)
+    claimCalm(bench, calm)
+    claimRates(bench, rates)
   }
   return {
     chart: {
@@ -111,7 +134,7 @@ async function run(bench: Bench): Promise<Report> {
       groups: [
         {
           bars: CONTENDERS.filter((each) => each !== EMPTY_HOOK && each !== NOTHING).map(
-            ({ label }) => costBar(label, over(bench, label, HELLO.name)),
+            ({ label }) => costBar(label, over(bench, label, FULL_LOAD)),
           ),
         },
       ],
@@ -130,6 +153,10 @@ function costBar(label: string, { median, low, high }: Spread): Bar {
   }
 }
 
+export function atRate(rate: number): string {
+  return `${rate}/s`
+}
+
 function over({ samples }: Bench, label: string, setting: string): Spread {
   return interval(samples.of(label, setting, OVER_HOOK))
 }
@@ -137,29 +164,29 @@ function over({ samples }: Bench, label: string, setting: string): Spread {
 /** CPU, for hello. */
 function claimCost(bench: Bench): void {
   const { claim } = bench
-  const ours = over(bench, WIDE_CACHE.label, HELLO.name)
+  const ours = over(bench, WIDE_CACHE.label, FULL_LOAD)
   for (const [contender, most] of [
     [WIDE_CACHE, MOST_MICROSECONDS],
     [COLLECTS, MOST_COLLECTING],
   ] as const) {
-    const cost = over(bench, contender.label, HELLO.name)
+    const cost = over(bench, contender.label, FULL_LOAD)
     claim(
-      `${HELLO.name}: ${contender.label.slice(4)} takes at most ${most} µs of CPU a request over ` +
+      `${FULL_LOAD}: ${contender.label.slice(4)} takes at most ${most} µs of CPU a request over ` +
         `an empty hook (here ${withSpread(cost)} µs)`,
       cost.median <= most,
     )
   }
   for (const other of ACCEPTED) {
-    const theirs = over(bench, other.label, HELLO.name)
+    const theirs = over(bench, other.label, FULL_LOAD)
     claim(
-      `${HELLO.name}: wide-cache takes less than ${other.label.slice(4)} (here ` +
+      `${FULL_LOAD}: wide-cache takes less than ${other.label.slice(4)} (here ` +
         `${withSpread(theirs)} µs)`,
       ours.median < theirs.median,
     )
   }
   const most = Math.max(ours.high - ours.median, ours.median - ours.low)
   claim(
-    `${HELLO.name}: the cost of wide-cache is known to ${STEADY} µs, with 95 % confidence (here ` +
+    `${FULL_LOAD}: the cost of wide-cache is known to ${STEADY} µs, with 95 % confidence (here ` +
       `to ${number(Number(most.toPrecision(3)))} µs)`,
     most <= STEADY,
   )
@@ -167,22 +194,22 @@ function claimCost(bench: Bench): void {
 
 /** For hello. */
 function claimThroughput({ claim, samples }: Bench): void {
-  const ofHook = ({ label }: Contender): number => median(samples.of(label, HELLO.name, THROUGHPUT))
+  const ofHook = ({ label }: Contender): number => median(samples.of(label, FULL_LOAD, THROUGHPUT))
   const ours = ofHook(WIDE_CACHE)
   claim(
-    `${HELLO.name}: wide-cache keeps at least 97 % of an empty hook's throughput (here ` +
+    `${FULL_LOAD}: wide-cache keeps at least 97 % of an empty hook's throughput (here ` +
       `${percent(ours)})`,
     ours >= 0.97,
   )
   const ofNothing = ours / ofHook(NOTHING)
   claim(
-    `${HELLO.name}: and at least 94 % of that of no middleware (here ${percent(ofNothing)})`,
+    `${FULL_LOAD}: and at least 94 % of that of no middleware (here ${percent(ofNothing)})`,
     ofNothing >= 0.94,
   )
   for (const other of [INSERT, GET_AND_SET]) {
     const ratio = ours / ofHook(other)
     claim(
-      `${HELLO.name}: at least 1.5 times the throughput of ${other.label.slice(4)} (here ` +
+      `${FULL_LOAD}: at least 1.5 times the throughput of ${other.label.slice(4)} (here ` +
         `${number(ratio)})`,
       ratio >= 1.5,
     )
@@ -202,6 +229,29 @@ function claimCalm({ claim, samples }: Bench, setting: string): void {
       `${setting}, ${label.slice(4)}: p99 is ${withSpread(ratio)} of that of a healthy site, ` +
         `within the noise (a second healthy one has ${withSpread(noise)})`,
       ratio.median <= most,
+    )
+  }
+}
+
+/** Targets of the project's issue about wake-ups. */
+function claimRates(bench: Bench, rates: readonly number[]): void {
+  const { claim, samples } = bench
+  const most = (ours: Contender, other: Contender, setting: string, times: number): void => {
+    const ratio = samples.ratio(ours.label, other.label, setting, OVER_HOOK)
+    claim(
+      `${setting}: ${ours.label.slice(4)} takes at most ${times} times what ` +
+        `${other.label.slice(4)} takes (here ${withSpread(ratio)})`,
+      ratio.median <= times,
+    )
+  }
+  most(WIDE_CACHE, SAME_RULES, FULL_LOAD, 1)
+  most(COLLECTS, SAME_RULES, FULL_LOAD, 1.3)
+  for (const rate of rates) most(COLLECTS, INSERT, atRate(rate), rate >= 20 ? 0.5 : 1)
+  for (const setting of [FULL_LOAD, ...rates.map(atRate)]) {
+    const ratio = samples.ratio(COLLECTS.label, EMPTY_HOOK.label, setting, P99)
+    claim(
+      `${setting}: p99 of the page is that of an empty hook (here ${withSpread(ratio)} times)`,
+      ratio.low <= 1,
     )
   }
 }

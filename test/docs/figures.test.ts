@@ -17,6 +17,7 @@ import { FULL_PARTS, formOf, PARTS } from '../../bench/harness/parts.js'
 import { FULL, type Result } from '../../bench/harness/result.js'
 import { spread } from '../../bench/harness/statistics.js'
 import * as overhead from '../../bench/overhead/contenders.js'
+import { FULL_LOAD, PAGE, YOUNG } from '../../bench/parts/overhead.js'
 import { compact } from '../../bench/harness/table.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 
@@ -259,7 +260,7 @@ test('a cost is that over the hook of its pair, with its interval, and noise is 
   const result = measured(
     'overhead',
     'normal',
-    ['hello', '2 ms page'].flatMap((setting) =>
+    [FULL_LOAD, YOUNG, PAGE].flatMap((setting) =>
       overhead.CONTENDERS.flatMap(({ label }): Parameters<typeof measured>[2] => {
         const over =
           label === overhead.INSERT.label ? 69 : label === overhead.COLLECTS.label ? -3 : 0
