@@ -22,7 +22,7 @@ import {
   shown,
 } from './measured.js'
 import { FULL_LOAD } from '../parts/overhead.js'
-import { contenderName, cost, costInSql, ofHook } from './requests.js'
+import { named, cost, costInSql, ofHook } from './requests.js'
 
 const LOST = metric('lost, % of recorded')
 const RECORDED = metric('visits recorded')
@@ -234,7 +234,7 @@ export const costsAndLossesInShort: Figures = (read) => {
   const { samples } = read('faults')
   return {
     rows: BOTH.filter(([label]) => USUAL.includes(label)).map(([label, contender]) => ({
-      'what runs with each request': contenderName(contender.label),
+      'what runs with each request': named(contender.label),
       'SQL has': contender.keeps ?? '',
       ...Object.fromEntries(TELLING.map((fault) => [fault, lostText(samples, label, fault)])),
     })),
@@ -256,7 +256,7 @@ function costAndLosses(
   const { samples } = read('overhead')
   const { label, keeps = '' } = contender
   return {
-    'what runs with each request': contenderName(label),
+    'what runs with each request': named(label),
     'SQL has': keeps,
     'µs until in SQL': costInSql(samples, contender, FULL_LOAD),
     'µs over an empty hook': cost(samples, label, FULL_LOAD),

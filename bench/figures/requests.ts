@@ -2,33 +2,19 @@
 import { CASES, REPEATED, WELL } from '../overhead/outages.js'
 import { FULL_LOAD, PAGE, YOUNG } from '../parts/overhead.js'
 import {
-  APPEND,
   AT_RATES,
-  BUFFER,
-  COLLECTS,
   type Contender,
   CONTENDERS,
   CPU,
   EMPTY_HOOK,
-  INSERT,
   MAIN,
-  MORGAN,
   NOTHING,
   ON_A_PAGE,
-  GET_AND_SET,
-  HASH,
   IN_SQL,
   OVER_HOOK,
   P50,
   P99,
-  PINO,
-  PROMETHEUS,
-  REDIS,
-  SAME_RULES,
-  SESSION,
   THROUGHPUT,
-  UPDATES,
-  WIDE_CACHE,
 } from '../overhead/contenders.js'
 import type { Metric, Samples } from '../harness/samples.js'
 import { interval } from '../harness/statistics.js'
@@ -37,27 +23,9 @@ import { type Figures, metric, settingsOf, share, shown } from './measured.js'
 
 const WHOLE = 'the whole'
 
-const NAMES: ReadonlyMap<string, string> = new Map([
-  [WIDE_CACHE.label, '**wide-cache**, collectors elsewhere'],
-  [COLLECTS.label, '**wide-cache**, which collects'],
-  [EMPTY_HOOK.label, 'an empty `finish` hook'],
-  [INSERT.label, 'one `INSERT` per visit'],
-  [GET_AND_SET.label, 'get and set of an array in memcached'],
-  [APPEND.label, 'one memcached `append` per visit'],
-  [REDIS.label, '`RPUSH` to a Redis list'],
-  [HASH.label, '`HINCRBY` in a Redis hash, 60 s'],
-  [BUFFER.label, 'a buffer in the process, 10 s'],
-  [SAME_RULES.label, 'a buffer by the same rules, hashes and rows, 10 s'],
-  [UPDATES.label, 'the same with sums, row by row'],
-  [MORGAN.label, '`morgan` to a file'],
-  [PINO.label, '`pino-http` to a file'],
-  [SESSION.label, '`express-session` in memory'],
-  [PROMETHEUS.label, '`express-prom-bundle`'],
-])
-
-/** The name of a contender without the letter that it has in the results. */
-export function contenderName(label: string): string {
-  return NAMES.get(label) ?? label.replace(/^\(\w\) /, '')
+/** A contender as tables name it. */
+export function named(label: string): string {
+  return label.replace(/^wide-cache/, '**wide-cache**')
 }
 
 /** µs over an empty hook, with the 95 % interval; no middleware may save some. */
@@ -94,7 +62,7 @@ const byRate =
     )
     return {
       rows: AT_RATES.filter((contender) => contender !== EMPTY_HOOK).map(({ label, keeps }) => ({
-        'µs over an empty hook': contenderName(label),
+        'µs over an empty hook': named(label),
         'SQL has': keeps ?? '',
         ...Object.fromEntries(
           settings.map((setting) => [setting, shown(samples.spread(label, setting, of))]),
@@ -126,7 +94,7 @@ export const overheadPage: Figures = (read) => {
 function costs(samples: Samples, contender: Contender, setting: string): Record<string, string> {
   const { label, keeps = '' } = contender
   return {
-    contender: contenderName(label),
+    contender: named(label),
     'SQL has': keeps,
     'µs until in SQL': costInSql(samples, contender, setting),
     'µs over an empty hook': cost(samples, label, setting),
@@ -141,10 +109,7 @@ export const outages: Figures = (read) => {
   const { samples } = measured
   return {
     rows: CASES.map(({ label }) => ({
-      site:
-        label === WELL.label
-          ? '**wide-cache**, all healthy'
-          : contenderName(label).replace('a second such site', 'all healthy, a second site'),
+      site: named(label),
       'p50, ms': shown(samples.spread(label, setting, P50)),
       'p99, ms': shown(samples.spread(label, setting, P99)),
       'p99, times the healthy site':

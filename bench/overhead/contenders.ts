@@ -17,85 +17,85 @@ export interface Contender {
   readonly collect?: string
 }
 
-export const NOTHING: Contender = { peer: 'nothing', label: '(a) no middleware' }
-export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: '(b) empty `finish` hook' }
+export const NOTHING: Contender = { peer: 'nothing', label: 'no middleware' }
+export const EMPTY_HOOK: Contender = { peer: 'empty-hook', label: 'an empty `finish` hook' }
 /** A collector in another process brings its visits to SQL. */
 export const WIDE_CACHE: Contender = {
   peer: 'wide-cache',
-  label: '(c) wide-cache',
+  label: 'wide-cache, collectors elsewhere',
   counts: 'requests in SQL',
   keeps: 'rows, visitors, sums',
 }
 export const COLLECTS: Contender = {
   ...WIDE_CACHE,
-  label: '(d) wide-cache that collects',
+  label: 'wide-cache, which collects',
   collect: EVERY_THREE_SECONDS,
 }
 export const INSERT: Contender = {
   peer: 'insert-per-visit',
-  label: '(e) one INSERT a visit',
+  label: 'one `INSERT` per visit',
   counts: 'requests in SQL',
   keeps: 'rows',
 }
 export const GET_AND_SET: Contender = {
   peer: 'get-and-set',
-  label: '(f) get + set of an array',
+  label: 'get and set of an array in memcached',
   keeps: 'rows',
 }
 export const APPEND: Contender = {
   peer: 'append-per-visit',
-  label: '(g) one append a visit',
+  label: 'one memcached `append` per visit',
   keeps: 'rows',
 }
 export const REDIS: Contender = {
   peer: 'redis-list',
-  label: '(h) RPUSH to a Redis list',
+  label: '`RPUSH` to a Redis list',
   counts: 'requests in SQL',
   keeps: 'rows',
 }
 export const HASH: Contender = {
   peer: 'redis-hash',
-  label: '(i) HINCRBY in a Redis hash',
+  label: '`HINCRBY` in a Redis hash, 60 s',
   counts: 'requests in SQL',
   keeps: 'sums by page',
 }
 export const BUFFER: Contender = {
   peer: 'buffer',
-  label: '(j) 10 s in the process',
+  label: 'a buffer in the process, 10 s',
   counts: 'requests in SQL',
   keeps: 'rows',
 }
 /** With wide-cache's rule of what counts, its hashes and its rows. */
 export const SAME_RULES: Contender = {
   peer: 'buffer-same-rules',
-  label: '(j) 10 s in the process, by the same rules',
+  label: 'a buffer by the same rules, hashes and rows, 10 s',
   counts: 'requests in SQL',
   keeps: 'rows',
 }
 export const UPDATES: Contender = {
   peer: 'buffer-updates',
-  label: '(k) 10 s in the process, row by row',
+  label: 'the same with sums, row by row',
   counts: 'requests in SQL',
   keeps: 'sums by page',
 }
 export const MORGAN: Contender = {
   peer: 'morgan',
-  label: '(l) morgan to a file',
+  label: '`morgan` to a file',
   counts: 'requests',
 }
 export const PINO: Contender = {
   peer: 'pino-http',
-  label: '(m) pino-http to a file',
+  label: '`pino-http` to a file',
   counts: 'requests',
 }
 export const SESSION: Contender = {
   peer: 'express-session',
-  label: '(n) express-session in memory',
+  label: '`express-session` in memory',
   counts: 'visitors',
 }
 export const PROMETHEUS: Contender = {
   peer: 'express-prom-bundle',
-  label: '(o) express-prom-bundle',
+  label: '`express-prom-bundle`',
   counts: 'requests',
 }
 /** Middleware that sites have anyway. */

@@ -37,27 +37,20 @@ export interface Case {
   readonly database?: Fault
 }
 
-export const WELL: Case = { contender: WIDE_CACHE, label: WIDE_CACHE.label }
-/** The noise: the difference between two equal sites. */
-export const REPEATED: Case = {
+/** It collects by itself, so it feels all that the collector does. */
+const ours = (what: string, faults: Pick<Case, 'cache' | 'database'> = {}): Case => ({
   contender: WIDE_CACHE,
-  label: `${WIDE_CACHE.label}, a second such site`,
-}
+  label: `wide-cache, ${what}`,
+  ...faults,
+})
+export const WELL = ours('all healthy')
+/** The noise: the difference between two equal sites. */
+export const REPEATED = ours('all healthy, a second site')
 export const DOWN: readonly Case[] = [
-  { contender: WIDE_CACHE, label: `${WIDE_CACHE.label}, cache refused`, cache: 'refused' },
-  { contender: WIDE_CACHE, label: `${WIDE_CACHE.label}, cache silent`, cache: 'silent' },
-  {
-    contender: WIDE_CACHE,
-    label: `${WIDE_CACHE.label}, both refused`,
-    cache: 'refused',
-    database: 'refused',
-  },
-  {
-    contender: WIDE_CACHE,
-    label: `${WIDE_CACHE.label}, both silent`,
-    cache: 'silent',
-    database: 'silent',
-  },
+  ours('cache refused', { cache: 'refused' }),
+  ours('cache silent', { cache: 'silent' }),
+  ours('both refused', { cache: 'refused', database: 'refused' }),
+  ours('both silent', { cache: 'silent', database: 'silent' }),
 ]
 export const CASES: readonly Case[] = [
   ...[EMPTY_HOOK, INSERT, REDIS, BUFFER].map((contender) => ({
@@ -165,7 +158,6 @@ async function start(
   const site = await Site.start(
     {
       contenders: [
-        // The site collects itself, so it feels all that the collector does.
         {
           peer: contender.peer,
           mysqlUrl: mysqlUrl.href,

@@ -145,7 +145,7 @@ async function run(bench: Bench): Promise<Report> {
 /** A cost of less than nothing is noise. */
 function costBar(label: string, { median, low, high }: Spread): Bar {
   return {
-    name: label.slice(4).replaceAll('`', ''),
+    name: label.replaceAll('`', ''),
     value: Math.max(0, median),
     low: Math.max(0, low),
     high: Math.max(0, high),
@@ -171,7 +171,7 @@ function claimCost(bench: Bench): void {
   ] as const) {
     const cost = over(bench, contender.label, FULL_LOAD)
     claim(
-      `${FULL_LOAD}: ${contender.label.slice(4)} takes at most ${most} µs of CPU a request over ` +
+      `${FULL_LOAD}: ${contender.label} takes at most ${most} µs of CPU a request over ` +
         `an empty hook (here ${withSpread(cost)} µs)`,
       cost.median <= most,
     )
@@ -179,7 +179,7 @@ function claimCost(bench: Bench): void {
   for (const other of ACCEPTED) {
     const theirs = over(bench, other.label, FULL_LOAD)
     claim(
-      `${FULL_LOAD}: wide-cache takes less than ${other.label.slice(4)} (here ` +
+      `${FULL_LOAD}: wide-cache takes less than ${other.label} (here ` +
         `${withSpread(theirs)} µs)`,
       ours.median < theirs.median,
     )
@@ -209,7 +209,7 @@ function claimThroughput({ claim, samples }: Bench): void {
   for (const other of [INSERT, GET_AND_SET]) {
     const ratio = ours / ofHook(other)
     claim(
-      `${FULL_LOAD}: at least 1.5 times the throughput of ${other.label.slice(4)} (here ` +
+      `${FULL_LOAD}: at least 1.5 times the throughput of ${other.label} (here ` +
         `${number(ratio)})`,
       ratio >= 1.5,
     )
@@ -226,7 +226,7 @@ function claimCalm({ claim, samples }: Bench, setting: string): void {
   for (const { label } of DOWN) {
     const ratio = samples.ratio(label, WELL.label, setting, P99)
     claim(
-      `${setting}, ${label.slice(4)}: p99 is ${withSpread(ratio)} of that of a healthy site, ` +
+      `${setting}, ${label}: p99 is ${withSpread(ratio)} of that of a healthy site, ` +
         `within the noise (a second healthy one has ${withSpread(noise)})`,
       ratio.median <= most,
     )
@@ -239,8 +239,8 @@ function claimRates(bench: Bench, rates: readonly number[]): void {
   const most = (ours: Contender, other: Contender, setting: string, times: number): void => {
     const ratio = samples.ratio(ours.label, other.label, setting, OVER_HOOK)
     claim(
-      `${setting}: ${ours.label.slice(4)} takes at most ${times} times what ` +
-        `${other.label.slice(4)} takes (here ${withSpread(ratio)})`,
+      `${setting}: ${ours.label} takes at most ${times} times what ` +
+        `${other.label} takes (here ${withSpread(ratio)})`,
       ratio.median <= times,
     )
   }
