@@ -40,7 +40,7 @@ answer({
       server.closeAllConnections()
       server.close()
     }
-    await Promise.all(peers.map((peer) => peer.close()))
+    await Promise.all(peers.map((peer) => peer.close?.()))
   },
 })
 

@@ -1,13 +1,13 @@
-// (f) One append per visit to a random cell of the same grid, and `add` where there is no cell yet.
+// One append per visit to a random cell of the same grid, and `add` where there is no cell yet.
 import { connect, startCells, startCellWorker } from './cells.js'
-import { tracker } from './express.js'
+import { contender } from './express.js'
 
 const NAME = 'append'
 
 export function start({ memcached, name = NAME, width, layerMs, since }) {
   const client = connect(memcached)
   const cells = startCells({ name, width, layerMs, since })
-  const visits = tracker(async (visit) => {
+  const record = async (visit) => {
     const key = cells.key()
     const line = `${JSON.stringify(visit)}\n`
     // memjs rejects where there is no cell.
@@ -21,20 +21,8 @@ export function start({ memcached, name = NAME, width, layerMs, since }) {
     ) {
       throw new Error('not stored')
     }
-  })
-  return {
-    use: visits.use,
-    record: visits.record,
-    flush: visits.idle,
-    finish: visits.idle,
-    async count() {
-      await visits.idle()
-      return visits.recorded
-    },
-    async close() {
-      client.close()
-    },
   }
+  return contender(record, { count: ({ recorded }) => recorded, close: () => client.close() })
 }
 
 const parse = (text) =>

@@ -1,7 +1,7 @@
 // An array in the process, brought to SQL by bulk INSERTs every 10 s, as GoatCounter does; what SQL
 // does not take is kept for the next time (GoatCounter lets it go). The INSERT is the web process's
 // own work.
-import { tracker } from './express.js'
+import { contender } from './express.js'
 import { openVisits } from './visits.js'
 
 const FLUSH_MS = 10_000
@@ -39,6 +39,5 @@ export async function openBuffer(mysqlUrl) {
 
 export async function start({ mysqlUrl }) {
   const { push, flush, count, close } = await openBuffer(mysqlUrl)
-  const { record, use } = tracker(async (visit) => push(visit))
-  return { use, record, finish: flush, count, close }
+  return contender(async (visit) => push(visit), { finish: flush, count, close })
 }

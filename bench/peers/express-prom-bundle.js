@@ -1,4 +1,4 @@
-// (l) express-prom-bundle, as its README begins: a histogram of durations by method and status.
+// express-prom-bundle, as its README begins: a histogram of durations by method and status.
 import promBundle from 'express-prom-bundle'
 
 const HISTOGRAM = 'http_request_duration_seconds'
@@ -15,6 +15,5 @@ export function start() {
         .filter(({ metricName }) => metricName === `${HISTOGRAM}_count`)
         .reduce((sum, { value }) => sum + value, 0)
     },
-    async close() {},
   }
 }

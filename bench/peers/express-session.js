@@ -1,4 +1,4 @@
-// (k) express-session in memory, as its README begins: a visitor's first request makes a session
+// express-session in memory, as its README begins: a visitor's first request makes a session
 // and stores it (`saveUninitialized`), and each later one reads it and touches it (no `resave`).
 // Visitors send their cookie back.
 import session from 'express-session'
@@ -13,6 +13,5 @@ export function start() {
     async count() {
       return Object.keys(store.sessions).length
     },
-    async close() {},
   }
 }

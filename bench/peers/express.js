@@ -48,3 +48,30 @@ export function tracker(record) {
     },
   }
 }
+
+/**
+ * A contender. Before it is counted, all that requests have begun has ended, and `finish` has
+ * brought it to where it belongs.
+ */
+export function contender(record, { count, close, flush, finish = async () => {} }) {
+  const visits = tracker(record)
+  const { use, idle } = visits
+  const whole = async () => {
+    await idle()
+    await finish()
+  }
+  return {
+    use,
+    record: visits.record,
+    flush: flush ?? idle,
+    finish: whole,
+    async count() {
+      await whole()
+      return count(visits)
+    },
+    async close() {
+      await idle()
+      await close()
+    },
+  }
+}

@@ -1,7 +1,7 @@
-// (e) Get and set: read the cell's array, push, write it back. Layers of 3 s, 15
+// Get and set: read the cell's array, push, write it back. Layers of 3 s, 15
 // columns. Two visits that meet in a cell overwrite each other.
 import { connect, startCells, startCellWorker } from './cells.js'
-import { tracker } from './express.js'
+import { contender } from './express.js'
 
 const NAME = 'get-and-set'
 
@@ -10,7 +10,7 @@ export function start({ memcached, name = NAME, width, layerMs, since }) {
   const cells = startCells({ name, width, layerMs, since })
   // How long a cell is open to be overwritten: from the `get` to the `set`.
   const windows = { milliseconds: 0, count: 0 }
-  const visits = tracker(async (visit) => {
+  const record = async (visit) => {
     const key = cells.key()
     const began = performance.now()
     const { value } = await client.get(key)
@@ -20,21 +20,9 @@ export function start({ memcached, name = NAME, width, layerMs, since }) {
     windows.milliseconds += performance.now() - began
     windows.count++
     if (!(await client.set(key, text, { expires: cells.expires }))) throw new Error('not stored')
-  })
-  return {
-    use: visits.use,
-    record: visits.record,
-    flush: visits.idle,
-    finish: visits.idle,
-    async count() {
-      await visits.idle()
-      return visits.recorded
-    },
-    windows,
-    async close() {
-      client.close()
-    },
   }
+  const counts = { count: ({ recorded }) => recorded, close: () => client.close() }
+  return { ...contender(record, counts), windows }
 }
 
 const parse = (text) => JSON.parse(text)

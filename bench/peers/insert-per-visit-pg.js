@@ -1,6 +1,6 @@
 // One INSERT per visit by pg, not awaited by the request.
 import pg from 'pg'
-import { tracker } from './express.js'
+import { contender } from './express.js'
 
 export async function start({ postgresUrl }) {
   const pool = new pg.Pool({ connectionString: postgresUrl, max: 10 })
@@ -9,26 +9,19 @@ export async function start({ postgresUrl }) {
       'created_at BIGINT, visitor VARCHAR(300), page VARCHAR(1024))',
   )
   await pool.query('CREATE INDEX IF NOT EXISTS visits_by_time ON visits (created_at)')
-  const { record, use, idle } = tracker(({ time, visitor, page }) =>
-    pool.query('INSERT INTO visits (created_at, visitor, page) VALUES ($1, $2, $3)', [
-      time,
-      visitor,
-      page,
-    ]),
+  return contender(
+    ({ time, visitor, page }) =>
+      pool.query('INSERT INTO visits (created_at, visitor, page) VALUES ($1, $2, $3)', [
+        time,
+        visitor,
+        page,
+      ]),
+    {
+      async count() {
+        const { rows } = await pool.query('SELECT COUNT(*) AS n FROM visits')
+        return Number(rows[0].n)
+      },
+      close: () => pool.end(),
+    },
   )
-  return {
-    use,
-    record,
-    flush: idle,
-    finish: idle,
-    async count() {
-      await idle()
-      const { rows } = await pool.query('SELECT COUNT(*) AS n FROM visits')
-      return Number(rows[0].n)
-    },
-    async close() {
-      await idle()
-      await pool.end()
-    },
-  }
 }

@@ -1,4 +1,4 @@
-// (i) morgan to a file, in the format of Apache, as its README says.
+// morgan to a file, in the format of Apache, as its README says.
 import { createWriteStream } from 'node:fs'
 import { join } from 'node:path'
 import morgan from 'morgan'

@@ -1,4 +1,4 @@
-// (j) pino-http to a file, by a destination that writes 4 KiB at a time and never makes the process
+// pino-http to a file, by a destination that writes 4 KiB at a time and never makes the process
 // wait, as pino's page on asynchronous logging says.
 import { join } from 'node:path'
 import { once } from 'node:events'

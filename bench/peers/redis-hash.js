@@ -1,9 +1,9 @@
-// (m) Sums in a Redis hash, as Discourse counts page views (CachedCounting): each second a process
+// Sums in a Redis hash, as Discourse counts page views (CachedCounting): each second a process
 // adds its views to the hash, and each minute one process takes every field with HGET and HDEL and
 // adds it to its row in SQL. What is taken and then not written is lost, as there.
 import { createClient } from 'redis'
 import { openCounts, repeated, Views } from './counts.js'
-import { tracker } from './express.js'
+import { contender } from './express.js'
 
 const HASH = 'views'
 const TO_REDIS_MS = 1_000
@@ -26,20 +26,14 @@ export async function start({ redisUrl, mysqlUrl }) {
       if (n !== null) await counts.add(page, Number(n)).catch(() => {})
     }
   }, TO_SQL_MS)
-  const { record, use } = tracker(async ({ page }) => views.add(page))
   const finish = async () => {
     await toRedis.run()
     await toSql.run()
   }
-  return {
-    use,
-    record,
+  return contender(async ({ page }) => views.add(page), {
     flush: toRedis.run,
     finish,
-    async count() {
-      await finish()
-      return counts.count()
-    },
+    count: counts.count,
     async close() {
       toRedis.stop()
       toSql.stop()
@@ -47,5 +41,5 @@ export async function start({ redisUrl, mysqlUrl }) {
       await counts.close()
       redis.destroy()
     },
-  }
+  })
 }

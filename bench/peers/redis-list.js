@@ -2,7 +2,7 @@
 // takes batches from its head into SQL: LRANGE, one bulk INSERT, only then LTRIM.
 import { setTimeout as delay } from 'node:timers/promises'
 import { createClient } from 'redis'
-import { tracker } from './express.js'
+import { contender } from './express.js'
 import { openVisits } from './visits.js'
 
 const LIST = 'visits'
@@ -23,26 +23,16 @@ async function connect(redisUrl) {
 export async function start({ redisUrl, mysqlUrl }) {
   const redis = await connect(redisUrl)
   const visits = await openVisits(mysqlUrl)
-  const { record, use, idle } = tracker((visit) => redis.rPush(LIST, JSON.stringify(visit)))
-  const finish = async () => {
-    await idle()
-    while (await drain(redis, visits));
-  }
-  return {
-    use,
-    record,
-    flush: idle,
-    finish,
-    async count() {
-      await finish()
-      return visits.count()
+  return contender((visit) => redis.rPush(LIST, JSON.stringify(visit)), {
+    async finish() {
+      while (await drain(redis, visits));
     },
+    count: visits.count,
     async close() {
-      await idle()
       await visits.close()
       redis.destroy()
     },
-  }
+  })
 }
 
 /** One worker, until closed. */

@@ -1,4 +1,4 @@
-// (c) wide-cache on memcached, as its README says. The collector runs elsewhere (`finish` plays it,
+// wide-cache on memcached, as its README says. The collector runs elsewhere (`finish` plays it,
 // between the rounds of a benchmark), and what it brought to SQL is the count.
 import mysql from 'mysql2/promise'
 import pg from 'pg'
