@@ -70,8 +70,8 @@ function modeOf({ quick, full }: { quick: boolean; full: boolean }): Mode {
 async function bench(names: readonly string[], mode: Mode, results: URL): Promise<number> {
   checkNames(names)
   if (names.length === 1) {
-    const { part } = (await import(`./parts/${names[0]}.js`)) as { part: Part }
-    return (await run(part, mode, results)) ? 0 : 1
+    const part = (await import(`./parts/${names[0]}.js`)) as Part
+    return (await run(names[0]!, part, mode, results)) ? 0 : 1
   }
   const failed: string[] = []
   for (const name of names.length === 0 ? PARTS : names) {

@@ -25,6 +25,14 @@ export interface Bar extends Spread {
   readonly said?: string
 }
 
+/** A point of a line, with its spread. */
+export function pointOf(
+  x: number,
+  { median, low, high }: { median: number; low: number; high: number },
+): { x: number; y: number; low: number; high: number } {
+  return { x, y: median, low, high }
+}
+
 /** A bar of samples: their median. */
 export function barOf(
   name: string,

@@ -9,15 +9,9 @@ import type { Metric, Samples } from './samples.js'
 /** `quick`: under half a minute, to see that it runs; `full`: as long as it takes. */
 export type Mode = 'quick' | 'normal' | 'full'
 
+/** A part of the benchmark, as its file in `bench/parts/` exports it. */
 export interface Part {
-  readonly name: string
-  /** The question it answers. */
-  readonly question: string
-  run(bench: Bench): Promise<Report>
-}
-
-export interface Report {
-  readonly chart?: Chart
+  run(bench: Bench): Promise<Chart | undefined>
 }
 
 export interface Bench {

@@ -15,16 +15,21 @@ import { markdown, type Table, withSpread } from './table.js'
 /**
  * Whether all that was claimed has been shown. The result goes to `folder`, named after the part.
  */
-export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boolean> {
+export async function run(
+  name: string,
+  part: Part,
+  mode: Mode,
+  folder = RESULTS,
+): Promise<boolean> {
   const began = performance.now()
-  const sources = sourcesOf(part.name)
+  const sources = sourcesOf(name)
   // While it runs, others may commit.
   const commit = commitOf(sources)
   const settings: Record<string, unknown> = {}
   const claims: Claim[] = []
   const programs = new Set<Program>()
   const afterwards: (() => unknown)[] = []
-  const progress = progressOf(part.name)
+  const progress = progressOf(name)
 
   async function started<T>(
     program: Program,
@@ -41,9 +46,9 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
   const bench: Bench = {
     mode,
     samples: new Samples(),
-    setting(name, { quick, normal, full = normal }) {
+    setting(of, { quick, normal, full = normal }) {
       const value = { quick, normal, full }[mode]
-      settings[name] = value
+      settings[of] = value
       return value
     },
     progress,
@@ -75,14 +80,14 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
     after: (work) => void afterwards.push(work),
   }
 
-  console.log(`\n## ${part.name}: ${part.question}\n`)
+  console.log(`\n## ${name}\n`)
   try {
-    const { chart } = await part.run(bench)
+    const chart = await part.run(bench)
     progress('')
     const result = {
-      part: part.name,
+      part: name,
       mode,
-      form: formOf(part.name),
+      form: formOf(name),
       commit,
       sources,
       date: new Date().toISOString(),
@@ -110,7 +115,7 @@ export async function run(part: Part, mode: Mode, folder = RESULTS): Promise<boo
         await work()
       } catch (error) {
         console.error(
-          `${part.name}: tidying up: ${error instanceof Error ? error.message : String(error)}`,
+          `${name}: tidying up: ${error instanceof Error ? error.message : String(error)}`,
         )
       }
     }

@@ -8,7 +8,7 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { CONTENDERS, NONE, OTHERS, WIDE_CACHE } from '../article/contenders.js'
 import { turn } from '../article/turn.js'
 import { divideCores } from '../harness/cores.js'
-import type { Metric, Part } from '../harness/part.js'
+import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { percent } from '../harness/table.js'
 import { shuffled } from '../overhead/load.js'
@@ -30,55 +30,51 @@ const PAGE_MS = 25
 /** The article's wide cache kept 36.7 of 40.2. */
 const LEAST = 36.7 / 40.2
 
-export const part: Part = {
-  name: 'article',
-  question: 'What does the site of the article serve, and lose, by how its activity is kept?',
-  async run(bench) {
-    ensureBinaries(['nginx'])
-    const { text, alone } = divideCores()
-    bench.setting('cores', { quick: text, normal: text })
-    const rounds = bench.setting('rounds: a process of each contender', {
-      quick: 1,
-      normal: 3,
-      full: 10,
-    })
-    const seconds = bench.setting('seconds of each', { quick: 1, normal: 12, full: 19 })
-    const renderings = renderingsIn(bench.setting('ms of a page', { quick: 5, normal: PAGE_MS }))
-    const folder = temporaryFolder('article')
-    bench.after(() => removeFolder(folder))
-    const [mariadb, memcached] = await Promise.all([
-      bench.mariadb(['--innodb-flush-log-at-trx-commit=1']),
-      bench.memcached(),
-    ])
-    const setup = { bench, mariadb, memcached, folder, renderings, seconds, alone }
-    const { samples } = bench
-    for (let round = 0; round < rounds; round++) {
-      for (const contender of shuffled(CONTENDERS)) {
-        const { label } = contender
-        bench.progress(`round ${round + 1} of ${rounds}: ${label}`)
-        const name = `article_${round}_${CONTENDERS.indexOf(contender)}`
-        const { perSecond, served, counted, others, late } = await turn(setup, contender, name)
-        samples.add(label, '', THROUGHPUT, perSecond)
-        if (contender === NONE) continue
-        samples.add(label, '', SERVED, served)
-        samples.add(label, '', LOST, served - counted)
-        samples.add(label, '', OTHERS_COUNTED, others)
-        samples.add(label, '', LATE, quantile(late, 0.5) / 1000)
-        samples.add(label, '', LATEST, Math.max(...late) / 1000)
-      }
+export async function run(bench: Bench): Promise<undefined> {
+  ensureBinaries(['nginx'])
+  const { text, alone } = divideCores()
+  bench.setting('cores', { quick: text, normal: text })
+  const rounds = bench.setting('rounds: a process of each contender', {
+    quick: 1,
+    normal: 3,
+    full: 10,
+  })
+  const seconds = bench.setting('seconds of each', { quick: 1, normal: 12, full: 19 })
+  const renderings = renderingsIn(bench.setting('ms of a page', { quick: 5, normal: PAGE_MS }))
+  const folder = temporaryFolder('article')
+  bench.after(() => removeFolder(folder))
+  const [mariadb, memcached] = await Promise.all([
+    bench.mariadb(['--innodb-flush-log-at-trx-commit=1']),
+    bench.memcached(),
+  ])
+  const setup = { bench, mariadb, memcached, folder, renderings, seconds, alone }
+  const { samples } = bench
+  for (let round = 0; round < rounds; round++) {
+    for (const contender of shuffled(CONTENDERS)) {
+      const { label } = contender
+      bench.progress(`round ${round + 1} of ${rounds}: ${label}`)
+      const name = `article_${round}_${CONTENDERS.indexOf(contender)}`
+      const { perSecond, served, counted, others, late } = await turn(setup, contender, name)
+      samples.add(label, '', THROUGHPUT, perSecond)
+      if (contender === NONE) continue
+      samples.add(label, '', SERVED, served)
+      samples.add(label, '', LOST, served - counted)
+      samples.add(label, '', OTHERS_COUNTED, others)
+      samples.add(label, '', LATE, quantile(late, 0.5) / 1000)
+      samples.add(label, '', LATEST, Math.max(...late) / 1000)
     }
+  }
+  bench.claim(
+    'wide-cache loses no visit and counts none twice',
+    samples.of(WIDE_CACHE.label, '', LOST).every((lost) => lost === 0),
+  )
+  const share = samples.ratio(WIDE_CACHE.label, NONE.label, '', THROUGHPUT).median
+  if (bench.mode !== 'quick') {
     bench.claim(
-      'wide-cache loses no visit and counts none twice',
-      samples.of(WIDE_CACHE.label, '', LOST).every((lost) => lost === 0),
+      `wide-cache keeps at least the ${percent(LEAST)} of the throughput that the article's ` +
+        `kept (here ${percent(share)})`,
+      share >= LEAST,
     )
-    const share = samples.ratio(WIDE_CACHE.label, NONE.label, '', THROUGHPUT).median
-    if (bench.mode !== 'quick') {
-      bench.claim(
-        `wide-cache keeps at least the ${percent(LEAST)} of the throughput that the article's ` +
-          `kept (here ${percent(share)})`,
-        share >= LEAST,
-      )
-    }
-    return {}
-  },
+  }
+  return undefined
 }

@@ -5,8 +5,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import { Child } from '../harness/child.js'
-import { barOf } from '../harness/chart.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import { type Chart, barOf } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 
 export const MEMCACHED = 'memcached'
@@ -42,13 +42,7 @@ interface Contender {
   readonly collecting: Child
 }
 
-export const part: Part = {
-  name: 'caches',
-  question: 'What does Redis cost beside memcached, and how soon is a site well after a fault?',
-  run,
-}
-
-async function run(bench: Bench): Promise<Report> {
+export async function run(bench: Bench): Promise<Chart> {
   const rounds = bench.setting('rounds', { quick: 1, normal: 15, full: 51 })
   const rate = bench.setting('visits/s', { quick: 1_000, normal: 5_000 })
   const count = bench.setting('visits of a round', { quick: 1_000, normal: 20_000 })
@@ -137,7 +131,7 @@ async function run(bench: Bench): Promise<Report> {
     lost === 0,
   )
   await Promise.all(contenders.flatMap(({ told, collecting }) => [told, collecting].map(closed)))
-  return report(bench)
+  return chart(bench)
 }
 
 const closed = (child: Child): Promise<void> => child.ask('close')
@@ -149,16 +143,14 @@ async function disturb(server: CacheServer, fault: (typeof FAULTS)[number]): Pro
   server.resume()
 }
 
-function report({ samples }: Bench): Report {
+function chart({ samples }: Bench): Chart {
   return {
-    chart: {
-      type: 'bars',
-      title: 'From a fault of the cache until all visits are in SQL',
-      x: { name: 'seconds' },
-      groups: FAULTS.map((fault) => ({
-        name: fault,
-        bars: CONTENDERS.map((label) => barOf(label, samples.spread(label, fault, RECOVERY))),
-      })),
-    },
+    type: 'bars',
+    title: 'From a fault of the cache until all visits are in SQL',
+    x: { name: 'seconds' },
+    groups: FAULTS.map((fault) => ({
+      name: fault,
+      bars: CONTENDERS.map((label) => barOf(label, samples.spread(label, fault, RECOVERY))),
+    })),
   }
 }

@@ -8,8 +8,8 @@ import type { Database } from '../../src/database/database.js'
 import { CALLS, type Calls, callsOn } from '../databases/calls.js'
 import { requests, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
 import { MARIADB, POSTGRES, type Server, startServers } from '../databases/servers.js'
-import { barOf } from '../harness/chart.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import { type Chart, barOf } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import { median } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import { bring, removeAll, type Work } from '../retention/removal.js'
@@ -41,13 +41,7 @@ interface Place {
   readonly calls: Calls
 }
 
-export const part: Part = {
-  name: 'databases',
-  question: 'What does the package do on PostgreSQL beside MariaDB, by turns in one run?',
-  run,
-}
-
-async function run(bench: Bench): Promise<Report> {
+export async function run(bench: Bench): Promise<Chart> {
   const rounds = bench.setting('rounds', { quick: 2, normal: 10, full: 40 })
   const rows = bench.setting('rows of a round', { quick: 4_000, normal: 40_000, full: 400_000 })
   const visits = bench.setting('visits in the window', { quick: 4_000, normal: 100_000 })
@@ -114,7 +108,7 @@ async function run(bench: Bench): Promise<Report> {
     // A few requests have the collector's statements to themselves.
     if (bench.mode !== 'quick') bench.claim(`${text} (${number(sent)})`, sent <= MOST_STATEMENTS)
   }
-  return report(bench)
+  return chart(bench)
 }
 
 /** A database with the tables, and nothing in them. */
@@ -184,24 +178,22 @@ async function medianOf(read: () => Promise<number>): Promise<number> {
   return median(all)
 }
 
-function report({ samples }: Bench): Report {
+function chart({ samples }: Bench): Chart {
   const rates = [
     [COMMIT, ROWS_PER_SECOND],
     [REMOVE, ROWS_PER_SECOND],
     ...Object.values(CALLS).map((name) => [name, RATE] as const),
   ] as const
   return {
-    chart: {
-      type: 'bars',
-      title: 'Rates on PostgreSQL, those on MariaDB being 1',
-      x: { name: 'times' },
-      groups: [
-        {
-          bars: rates.map(([setting, metric]) =>
-            barOf(setting.replace(/,.*/, ''), samples.ratio(POSTGRES, MARIADB, setting, metric)),
-          ),
-        },
-      ],
-    },
+    type: 'bars',
+    title: 'Rates on PostgreSQL, those on MariaDB being 1',
+    x: { name: 'times' },
+    groups: [
+      {
+        bars: rates.map(([setting, metric]) =>
+          barOf(setting.replace(/,.*/, ''), samples.ratio(POSTGRES, MARIADB, setting, metric)),
+        ),
+      },
+    ],
   }
 }

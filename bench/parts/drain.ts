@@ -14,7 +14,8 @@ import { sizesOf } from '../drain/storage.js'
 import { TABLES } from '../drain/tables.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
 import { Child } from '../harness/child.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import { pointOf, type Chart } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import { number, percent, withSpread } from '../harness/table.js'
 
 const COLLECTOR = 'collector'
@@ -84,13 +85,7 @@ interface Contender {
   readonly database: string
 }
 
-export const part: Part = {
-  name: 'drain',
-  question: 'How many rows a second does one collector bring from the grid to SQL?',
-  run,
-}
-
-async function run(bench: Bench): Promise<Report> {
+export async function run(bench: Bench): Promise<Chart> {
   const sizes = bench.setting('rows waiting', {
     quick: [1_000, 10_000],
     normal: [1_000, 10_000, 100_000, 1_000_000],
@@ -207,7 +202,7 @@ async function run(bench: Bench): Promise<Report> {
   }
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)
-  return report(bench, sizes)
+  return chart(bench, sizes)
 }
 
 function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
@@ -251,20 +246,15 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
   )
 }
 
-function report({ samples }: Bench, sizes: readonly number[]): Report {
+function chart({ samples }: Bench, sizes: readonly number[]): Chart {
   return {
-    chart: {
-      type: 'lines',
-      title: 'Rows per second from grid to SQL, by backlog',
-      x: { name: 'rows waiting', log: true },
-      y: { name: 'rows/s', log: true },
-      lines: [...PEERS.keys()].map((name) => ({
-        name,
-        points: sizes.map((size) => {
-          const { median, low, high } = samples.spread(name, String(size), SPEED)
-          return { x: size, y: median, low, high }
-        }),
-      })),
-    },
+    type: 'lines',
+    title: 'Rows per second from grid to SQL, by backlog',
+    x: { name: 'rows waiting', log: true },
+    y: { name: 'rows/s', log: true },
+    lines: [...PEERS.keys()].map((name) => ({
+      name,
+      points: sizes.map((size) => pointOf(size, samples.spread(name, String(size), SPEED))),
+    })),
   }
 }

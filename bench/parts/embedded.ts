@@ -11,7 +11,8 @@ import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import { CONTENDERS, type ContenderName } from '../embedded/names.js'
 import type { Longest } from '../embedded/turns.js'
 import { Child } from '../harness/child.js'
-import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import { pointOf, type Chart } from '../harness/chart.js'
+import type { Bench, Metric } from '../harness/part.js'
 import { number } from '../harness/table.js'
 
 const CPU = { metric: 'CPU µs/request', better: 'less' } as const
@@ -36,13 +37,7 @@ const BESIDE: readonly ContenderName[] = ['INSERT', 'buffer']
 /** The promise: no request waits for longer. */
 const MOST_HELD_MS = 20
 
-export const part: Part = {
-  name: 'embedded',
-  question: 'What do visits cost a site of one process, with the embedded cache and SQLite?',
-  run,
-}
-
-async function run(bench: Bench): Promise<Report> {
+export async function run(bench: Bench): Promise<Chart> {
   const sizes = bench.setting('rows waiting', {
     quick: [1_000, 10_000],
     normal: [1_000, 100_000, 1_000_000],
@@ -93,7 +88,7 @@ async function run(bench: Bench): Promise<Report> {
     bench.samples.add(name, String(visits), BYTES, bytes / visits)
   }
   if (bench.mode !== 'quick') claims(bench, sizes)
-  return report(bench, sizes)
+  return chart(bench, sizes)
 }
 
 async function measureRequests(
@@ -175,20 +170,15 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
   }
 }
 
-function report({ samples }: Bench, sizes: readonly number[]): Report {
+function chart({ samples }: Bench, sizes: readonly number[]): Chart {
   return {
-    chart: {
-      type: 'lines',
-      title: 'Rows per second from memory to SQLite, by backlog',
-      x: { name: 'rows waiting', log: true },
-      y: { name: 'rows/s', log: true },
-      lines: [...BESIDE, ...OURS].map((name) => ({
-        name,
-        points: sizes.map((size) => {
-          const { median, low, high } = samples.spread(name, String(size), SPEED)
-          return { x: size, y: median, low, high }
-        }),
-      })),
-    },
+    type: 'lines',
+    title: 'Rows per second from memory to SQLite, by backlog',
+    x: { name: 'rows waiting', log: true },
+    y: { name: 'rows/s', log: true },
+    lines: [...BESIDE, ...OURS].map((name) => ({
+      name,
+      points: sizes.map((size) => pointOf(size, samples.spread(name, String(size), SPEED))),
+    })),
   }
 }

@@ -8,33 +8,29 @@ import { costs } from '../faults/costs.js'
 import { type Fault, FAULTS, NOTHING } from '../faults/faults.js'
 import { LOST, record, TWICE } from '../faults/measures.js'
 import { repeated } from '../faults/repeated.js'
-import type { BarChart } from '../harness/chart.js'
+import type { Chart, BarChart } from '../harness/chart.js'
 import { versions } from '../harness/machine.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import type { Bench } from '../harness/part.js'
 import { number } from '../harness/table.js'
 
 const QUICK_FAULTS = ['nothing', 'cache flushed', 'web process killed']
 
-export const part: Part = {
-  name: 'faults',
-  question: 'what does a fault of a server or process cost?',
-  async run(bench) {
-    ensureBinaries(['redis'])
-    // With the default of 60 s a flushed cache is caught up a minute later; 34 is the least that
-    // is allowed beside the other defaults.
-    const confirmSeconds = bench.setting('confirmSeconds of wide-cache', { quick: 34, normal: 34 })
-    const redis = `${versions(['redis'])['redis']}, appendonly yes, appendfsync everysec`
-    bench.setting('Redis', { quick: redis, normal: redis })
-    const options = { confirmSeconds }
-    const waitSeconds = bench.setting('seconds waited after the last visit', {
-      quick: 1,
-      normal: 45,
-    })
-    const sites = bench.setting('sites', { quick: 2, normal: 20 })
-    return bench.mode === 'full'
-      ? countFaults(bench, { options, waitSeconds, sites })
-      : measureCosts(bench, { options, waitSeconds, sites })
-  },
+export async function run(bench: Bench): Promise<Chart | undefined> {
+  ensureBinaries(['redis'])
+  // With the default of 60 s a flushed cache is caught up a minute later; 34 is the least that
+  // is allowed beside the other defaults.
+  const confirmSeconds = bench.setting('confirmSeconds of wide-cache', { quick: 34, normal: 34 })
+  const redis = `${versions(['redis'])['redis']}, appendonly yes, appendfsync everysec`
+  bench.setting('Redis', { quick: redis, normal: redis })
+  const options = { confirmSeconds }
+  const waitSeconds = bench.setting('seconds waited after the last visit', {
+    quick: 1,
+    normal: 45,
+  })
+  const sites = bench.setting('sites', { quick: 2, normal: 20 })
+  return bench.mode === 'full'
+    ? countFaults(bench, { options, waitSeconds, sites })
+    : measureCosts(bench, { options, waitSeconds, sites })
 }
 
 interface Given {
@@ -43,7 +39,7 @@ interface Given {
   readonly sites: number
 }
 
-async function measureCosts(bench: Bench, given: Given): Promise<Report> {
+async function measureCosts(bench: Bench, given: Given): Promise<Chart | undefined> {
   const rates = CONTENDERS.map(({ label, rate }) => `${label} ${rate}`)
   bench.setting('visits/s of each writer', { quick: rates, normal: rates })
   const faults = FAULTS.filter(({ name }) => bench.mode !== 'quick' || QUICK_FAULTS.includes(name))
@@ -57,12 +53,10 @@ async function measureCosts(bench: Bench, given: Given): Promise<Report> {
     record(bench, each)
   }
   for (const fault of faults) claim(bench, fault)
-  return {
-    chart: worst(
-      bench,
-      faults.filter((fault) => fault !== NOTHING && fault.seconds !== 2),
-    ),
-  }
+  return worst(
+    bench,
+    faults.filter((fault) => fault !== NOTHING && fault.seconds !== 2),
+  )
 }
 
 function claim({ claim, samples }: Bench, { name, target }: Fault): void {
@@ -76,7 +70,7 @@ function claim({ claim, samples }: Bench, { name, target }: Fault): void {
   )
 }
 
-async function countFaults(bench: Bench, given: Given): Promise<Report> {
+async function countFaults(bench: Bench, given: Given): Promise<Chart | undefined> {
   await repeated(bench, {
     ...given,
     faults: bench.setting('faults of each kind', { quick: 2, normal: 2, full: 100 }),
@@ -88,7 +82,7 @@ async function countFaults(bench: Bench, given: Given): Promise<Report> {
     rate: bench.setting('visits/s of each web process', { quick: 10, normal: 10 }),
     seed: bench.setting('seed of the faults', { quick: 1, normal: 1 }),
   })
-  return {}
+  return undefined
 }
 
 function worst({ samples }: Bench, faults: readonly Fault[]): BarChart {

@@ -7,8 +7,8 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import { Child } from '../harness/child.js'
-import { barOf } from '../harness/chart.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import { type Chart, barOf } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { number, percent } from '../harness/table.js'
 import { cacheWork, lookAtCaches, lookAtDatabase } from '../scale/counters.js'
@@ -51,102 +51,93 @@ interface Setting {
   readonly layerSeconds: typeof LAYERS | typeof SHORT_LAYERS
 }
 
-export const part: Part = {
-  name: 'freshness',
-  question: 'how long after record() is a visit in the figures, and what does an idle site cost?',
+export async function run(bench: Bench): Promise<Chart> {
+  const processes = bench.setting('processes', { quick: [1, 2], normal: [1, 4, 16] })
+  const [shortLayers] = bench.setting('processes with layers of 1 s', {
+    quick: [2],
+    normal: [4],
+  })
+  const rates = bench.setting('visits/s in all', { quick: [1, 100], normal: [1, 1_000] })
+  const seconds = bench.setting('seconds', { quick: 5, normal: 40, full: 300 })
+  const idleSeconds = bench.setting('seconds without a visit', {
+    quick: 10,
+    normal: 30,
+    full: 300,
+  })
+  bench.progress('starting the servers')
+  const [memcached, mariadb] = await Promise.all([
+    bench.memcached(),
+    bench.mariadb(['--max-connections=600']),
+  ])
+  const connection = await createConnection(mariadb.url())
+  bench.after(() => connection.end())
+  const server = { servers: memcached.address, mysqlUrl: mariadb.url() }
+  const program = new URL('../freshness/web.js', import.meta.url)
+  const most = Math.max(...processes)
+  const children = Array.from({ length: most + 1 }, () => new Child(program))
+  bench.after(() => Promise.all(children.map((child) => child.end())))
+  const [slow, ...webs] = children as [Child, ...Child[]]
+  await Promise.all([
+    slow.ask('start', { ...server, behindMs: BEHIND_MS }),
+    ...webs.map((web) => web.ask('start', { ...server, behindMs: 0 })),
+  ])
 
-  async run(bench: Bench): Promise<Report> {
-    const processes = bench.setting('processes', { quick: [1, 2], normal: [1, 4, 16] })
-    const [shortLayers] = bench.setting('processes with layers of 1 s', {
-      quick: [2],
-      normal: [4],
-    })
-    const rates = bench.setting('visits/s in all', { quick: [1, 100], normal: [1, 1_000] })
-    const seconds = bench.setting('seconds', { quick: 5, normal: 40, full: 300 })
-    const idleSeconds = bench.setting('seconds without a visit', {
-      quick: 10,
-      normal: 30,
-      full: 300,
-    })
-    bench.progress('starting the servers')
-    const [memcached, mariadb] = await Promise.all([
-      bench.memcached(),
-      bench.mariadb(['--max-connections=600']),
-    ])
-    const connection = await createConnection(mariadb.url())
-    bench.after(() => connection.end())
-    const server = { servers: memcached.address, mysqlUrl: mariadb.url() }
-    const program = new URL('../freshness/web.js', import.meta.url)
-    const most = Math.max(...processes)
-    const children = Array.from({ length: most + 1 }, () => new Child(program))
-    bench.after(() => Promise.all(children.map((child) => child.end())))
-    const [slow, ...webs] = children as [Child, ...Child[]]
-    await Promise.all([
-      slow.ask('start', { ...server, behindMs: BEHIND_MS }),
-      ...webs.map((web) => web.ask('start', { ...server, behindMs: 0 })),
-    ])
+  await Promise.all(webs.map((web) => web.ask('open', { sites: [{ name: IDLE }] })))
+  bench.progress('a site without visits')
+  await delay(5 * COLLECTOR_MS)
+  await measureIdle(bench, {
+    port: memcached.port,
+    pid: mariadb.pid,
+    connection,
+    processes: most,
+    seconds: idleSeconds,
+  })
 
-    await Promise.all(webs.map((web) => web.ask('open', { sites: [{ name: IDLE }] })))
-    bench.progress('a site without visits')
-    await delay(5 * COLLECTOR_MS)
-    await measureIdle(bench, {
-      port: memcached.port,
-      pid: mariadb.pid,
-      connection,
-      processes: most,
-      seconds: idleSeconds,
-    })
-
-    const settings = rates.flatMap((rate): Setting[] => [
-      ...processes.map((count): Setting => ({ processes: count, rate, layerSeconds: LAYERS })),
-      { processes: shortLayers!, rate, layerSeconds: SHORT_LAYERS },
-    ])
-    // A process at the right time collects for one that is behind.
-    await Promise.all([
-      slow.ask('open', { sites: [{ name: BEHIND, options: { collect: false } }] }),
-      ...webs.map((web, process) => {
-        const sites = settings
+  const settings = rates.flatMap((rate): Setting[] => [
+    ...processes.map((count): Setting => ({ processes: count, rate, layerSeconds: LAYERS })),
+    { processes: shortLayers!, rate, layerSeconds: SHORT_LAYERS },
+  ])
+  // A process at the right time collects for one that is behind.
+  await Promise.all([
+    slow.ask('open', { sites: [{ name: BEHIND, options: { collect: false } }] }),
+    ...webs.map((web, process) => {
+      const sites = settings
+        .filter((setting) => process < setting.processes)
+        .map((setting) => ({ name: wideCacheName(setting), options: optionsOf(setting) }))
+      return web.ask('open', { sites: process === 0 ? [{ name: BEHIND }, ...sites] : sites })
+    }),
+  ])
+  await delay(COLLECTOR_MS)
+  bench.progress(`${seconds} s of visits`)
+  const from = Date.now() + 1_000
+  const load = { from, seconds, until: from + seconds * 1_000 + TAIL_MS }
+  const behind = slow.ask<Watched>('record', {
+    ...load,
+    name: BEHIND,
+    process: 0,
+    processes: 1,
+    rate: BEHIND_RATE,
+  })
+  // A child answers one question at a time, so it is asked for all its sites together.
+  const watched = await Promise.all(
+    webs.map((web, process) =>
+      web.ask<Record<string, Watched>>('recordAll', {
+        sites: settings
           .filter((setting) => process < setting.processes)
-          .map((setting) => ({ name: wideCacheName(setting), options: optionsOf(setting) }))
-        return web.ask('open', { sites: process === 0 ? [{ name: BEHIND }, ...sites] : sites })
+          .map((setting) => ({ ...load, ...setting, name: wideCacheName(setting), process })),
       }),
-    ])
-    await delay(COLLECTOR_MS)
-    bench.progress(`${seconds} s of visits`)
-    const from = Date.now() + 1_000
-    const load = { from, seconds, until: from + seconds * 1_000 + TAIL_MS }
-    const behind = slow.ask<Watched>('record', {
-      ...load,
-      name: BEHIND,
-      process: 0,
-      processes: 1,
-      rate: BEHIND_RATE,
-    })
-    // A child answers one question at a time, so it is asked for all its sites together.
-    const watched = await Promise.all(
-      webs.map((web, process) =>
-        web.ask<Record<string, Watched>>('recordAll', {
-          sites: settings
-            .filter((setting) => process < setting.processes)
-            .map((setting) => ({ ...load, ...setting, name: wideCacheName(setting), process })),
-        }),
-      ),
-    )
-    const { recorded } = await behind
-    const committed = await slow.ask<number>('committed', { name: BEHIND })
-    bench.samples.add(WIDE_CACHE, BEHIND, METRICS.brought, committed / recorded.length)
-    for (const setting of settings) {
-      keep(
-        bench,
-        setting,
-        delaysOf(watched.flatMap((sites) => sites[wideCacheName(setting)] ?? [])),
-      )
-    }
-    bench.progress('closing')
-    await Promise.all(children.map((child) => child.ask('close')))
-    claims(bench, settings, most)
-    return report(bench, settings)
-  },
+    ),
+  )
+  const { recorded } = await behind
+  const committed = await slow.ask<number>('committed', { name: BEHIND })
+  bench.samples.add(WIDE_CACHE, BEHIND, METRICS.brought, committed / recorded.length)
+  for (const setting of settings) {
+    keep(bench, setting, delaysOf(watched.flatMap((sites) => sites[wideCacheName(setting)] ?? [])))
+  }
+  bench.progress('closing')
+  await Promise.all(children.map((child) => child.ask('close')))
+  claims(bench, settings, most)
+  return chart(bench, settings)
 }
 
 function wideCacheName({ processes, rate, layerSeconds }: Setting): string {
@@ -251,18 +242,16 @@ function claims(bench: Bench, settings: readonly Setting[], most: number): void 
   )
 }
 
-function report(bench: Bench, settings: readonly Setting[]): Report {
+function chart(bench: Bench, settings: readonly Setting[]): Chart {
   const of = (label: string, metric: (typeof METRICS)[keyof typeof METRICS]) =>
     bench.samples.spread(WIDE_CACHE, label, metric)
   return {
-    chart: {
-      type: 'bars',
-      title: 'From record() to the figures',
-      x: { name: 'seconds' },
-      groups: [METRICS.median, METRICS.p95, METRICS.most].map((metric) => ({
-        name: metric.metric.replace(', s', ''),
-        bars: settings.map((setting) => barOf(labelOf(setting), of(labelOf(setting), metric))),
-      })),
-    },
+    type: 'bars',
+    title: 'From record() to the figures',
+    x: { name: 'seconds' },
+    groups: [METRICS.median, METRICS.p95, METRICS.most].map((metric) => ({
+      name: metric.metric.replace(', s', ''),
+      bars: settings.map((setting) => barOf(labelOf(setting), of(labelOf(setting), metric))),
+    })),
   }
 }

@@ -4,9 +4,9 @@
  * model, and beside wide-cache.
  */
 import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
-import type { LineChart } from '../harness/chart.js'
+import type { Chart, LineChart } from '../harness/chart.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
-import type { Bench, Part } from '../harness/part.js'
+import type { Bench } from '../harness/part.js'
 import { wilson } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import {
@@ -38,23 +38,19 @@ interface Found extends Setting, Outcome {
   readonly windowSeconds: number
 }
 
-export const part: Part = {
-  name: 'loss',
-  question: 'how many visits are lost when writers meet, by rate and width?',
-  async run(bench) {
-    const plan = batches(bench)
-    const servers = await start(bench)
-    const writers = new Writers(bench.setting('writer processes', { quick: 3, normal: 3 }))
-    bench.after(() => writers.end())
-    const found: Found[] = []
-    for (const [at, batch] of plan.entries()) {
-      bench.progress(`${at + 1} of ${plan.length}: ${batch.title}, ${batch.seconds} s`)
-      found.push(...(await run(batch, at, servers, writers)))
-    }
-    for (const one of found) record(bench, one)
-    claims(bench, found)
-    return { chart: chart(found) }
-  },
+export async function run(bench: Bench): Promise<Chart> {
+  const plan = batches(bench)
+  const servers = await start(bench)
+  const writers = new Writers(bench.setting('writer processes', { quick: 3, normal: 3 }))
+  bench.after(() => writers.end())
+  const found: Found[] = []
+  for (const [at, batch] of plan.entries()) {
+    bench.progress(`${at + 1} of ${plan.length}: ${batch.title}, ${batch.seconds} s`)
+    found.push(...(await runBatch(batch, at, servers, writers)))
+  }
+  for (const one of found) record(bench, one)
+  claims(bench, found)
+  return chart(found)
 }
 
 type Servers = Awaited<ReturnType<typeof start>>
@@ -82,7 +78,7 @@ async function start(bench: Bench) {
   }
 }
 
-async function run(
+async function runBatch(
   { settings, seconds }: Batch,
   batch: number,
   servers: Servers,

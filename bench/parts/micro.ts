@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { measure } from 'mitata'
-import { type BarChart, barOf } from '../harness/chart.js'
-import type { Bench, Part } from '../harness/part.js'
+import { type Chart, type BarChart, barOf } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import { median } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import {
@@ -32,44 +32,38 @@ interface Cost {
   readonly bytes: number
 }
 
-export const part: Part = {
-  name: 'micro',
-  question: 'What does a visit cost the request path, step by step?',
-  async run(bench) {
-    const all = await steps(bench)
-    const rounds = bench.setting('rounds', { quick: 3, normal: 5, full: 31 })
-    const runs = bench.setting('runs a round', { quick: 400, normal: 700, full: 3_000 })
-    const warmUp = bench.setting('runs to warm up', { quick: 2_000, normal: 2_500, full: 20_000 })
-    for (const step of all) {
-      bench.progress(`warming up: ${step.name}`)
-      await cost(step, warmUp)
+export async function run(bench: Bench): Promise<Chart> {
+  const all = await steps(bench)
+  const rounds = bench.setting('rounds', { quick: 3, normal: 5, full: 31 })
+  const runs = bench.setting('runs a round', { quick: 400, normal: 700, full: 3_000 })
+  const warmUp = bench.setting('runs to warm up', { quick: 2_000, normal: 2_500, full: 20_000 })
+  for (const step of all) {
+    bench.progress(`warming up: ${step.name}`)
+    await cost(step, warmUp)
+  }
+  for (let round = 0; round < rounds; round++) {
+    const measured = new Map<string, Cost>()
+    for (const at of all.keys()) {
+      const step = all[(at + round) % all.length]!
+      bench.progress(`round ${round + 1} of ${rounds}: ${step.name}`)
+      measured.set(step.name, await cost(step, runs))
     }
-    for (let round = 0; round < rounds; round++) {
-      const measured = new Map<string, Cost>()
-      for (const at of all.keys()) {
-        const step = all[(at + round) % all.length]!
-        bench.progress(`round ${round + 1} of ${rounds}: ${step.name}`)
-        measured.set(step.name, await cost(step, runs))
-      }
-      const parts = all.flatMap(({ name, role }) => (role === 'step' ? measured.get(name)! : []))
-      measured.set(SUM, {
-        ns: sum(parts.map(({ ns }) => ns)),
-        bytes: sum(parts.map(({ bytes }) => bytes)),
-      })
-      for (const [name, { ns, bytes }] of measured) {
-        bench.samples.add(name, VISIT, NS, ns)
-        bench.samples.add(name, VISIT, BYTES, bytes)
-      }
+    const parts = all.flatMap(({ name, role }) => (role === 'step' ? measured.get(name)! : []))
+    measured.set(SUM, {
+      ns: sum(parts.map(({ ns }) => ns)),
+      bytes: sum(parts.map(({ bytes }) => bytes)),
+    })
+    for (const [name, { ns, bytes }] of measured) {
+      bench.samples.add(name, VISIT, NS, ns)
+      bench.samples.add(name, VISIT, BYTES, bytes)
     }
-    claims(bench)
-    const shown = all.filter(({ role }) => role !== 'beside')
-    return {
-      chart: chart(
-        bench,
-        shown.map(({ name }) => name),
-      ),
-    }
-  },
+  }
+  claims(bench)
+  const shown = all.filter(({ role }) => role !== 'beside')
+  return chart(
+    bench,
+    shown.map(({ name }) => name),
+  )
 }
 
 /** Both are measured in each round, so what the machine does falls on both. */

@@ -24,9 +24,9 @@ import {
   THROUGHPUT,
   WIDE_CACHE,
 } from '../overhead/contenders.js'
-import type { Bar } from '../harness/chart.js'
+import type { Chart, Bar } from '../harness/chart.js'
 import { divideCores } from '../harness/cores.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import type { Bench } from '../harness/part.js'
 import { interval, median, type Spread } from '../harness/statistics.js'
 import { costText, number, percent, withSpread } from '../harness/table.js'
 
@@ -46,13 +46,7 @@ const MOST_COLLECTING = 15
 /** Greatest distance of an end of the interval from the cost, µs. */
 const STEADY = 2
 
-export const part: Part = {
-  name: 'overhead',
-  question: 'What does tracking cost a request, and what does a visitor feel of it?',
-  run,
-}
-
-async function run(bench: Bench): Promise<Report> {
+export async function run(bench: Bench): Promise<Chart> {
   const renderings = renderingsIn(PAGE_MS)
   bench.setting(
     '2 ms page: computes for 2 ms, waits for nothing; renderings of a thread of 20 posts',
@@ -127,18 +121,16 @@ async function run(bench: Bench): Promise<Report> {
     claimRates(bench, rates)
   }
   return {
-    chart: {
-      type: 'bars',
-      title: 'CPU that the site takes for each request, over a hook that does nothing',
-      x: { name: 'µs' },
-      groups: [
-        {
-          bars: CONTENDERS.filter((each) => each !== EMPTY_HOOK && each !== NOTHING).map(
-            ({ label }) => costBar(label, over(bench, label, FULL_LOAD)),
-          ),
-        },
-      ],
-    },
+    type: 'bars',
+    title: 'CPU that the site takes for each request, over a hook that does nothing',
+    x: { name: 'µs' },
+    groups: [
+      {
+        bars: CONTENDERS.filter((each) => each !== EMPTY_HOOK && each !== NOTHING).map(
+          ({ label }) => costBar(label, over(bench, label, FULL_LOAD)),
+        ),
+      },
+    ],
   }
 }
 

@@ -5,8 +5,8 @@
  * server, without.
  */
 import { type Database, mysql } from '../../src/index.js'
-import type { LineChart } from '../harness/chart.js'
-import type { Bench, Part } from '../harness/part.js'
+import { pointOf, type Chart, type LineChart } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { withSpread } from '../harness/table.js'
 import {
@@ -50,36 +50,30 @@ const DURABLE = [
 /** As MySQL 8 does by default: transactions hold their locks until the log is on disk. */
 const BINARY_LOG = ['--log-bin=binlog', '--sync-binlog=1', '--server-id=1']
 
-export const part: Part = {
-  name: 'relatives',
-  question:
-    'What do the counters, the sequence, the collision-free map and hits do a second, and how ' +
-    'long does a call take, beside the naive way, with 1 to 128 callers?',
-  async run(bench) {
-    const { laps, processes, most } = await open(bench)
-    const rounds = bench.setting('rounds', { quick: 1, normal: 5, full: 15 })
-    const warmUpMs = bench.setting('milliseconds to warm up', { quick: 50, normal: 200 })
-    for (const { race, callers } of laps) {
-      bench.progress(`warming up: ${race.name}`)
-      for (const contender of race.contenders) {
-        await contender.run(callers.includes(CALLERS) ? CALLERS : WRITERS, warmUpMs)
-      }
+export async function run(bench: Bench): Promise<Chart> {
+  const { laps, processes, most } = await open(bench)
+  const rounds = bench.setting('rounds', { quick: 1, normal: 5, full: 15 })
+  const warmUpMs = bench.setting('milliseconds to warm up', { quick: 50, normal: 200 })
+  for (const { race, callers } of laps) {
+    bench.progress(`warming up: ${race.name}`)
+    for (const contender of race.contenders) {
+      await contender.run(callers.includes(CALLERS) ? CALLERS : WRITERS, warmUpMs)
     }
-    bench.progress('warming up: a process each')
-    await processes.counters.warmUp(processes.calls)
-    for (let round = 0; round < rounds; round++) {
-      for (const lap of laps) await raced(bench, lap, round, `round ${round + 1} of ${rounds}`)
-      for (const count of processes.counts) {
-        bench.progress(`round ${round + 1} of ${rounds}: a process each, ${count}`)
-        await processes.counters.round(count, processes.ms, round)
-      }
+  }
+  bench.progress('warming up: a process each')
+  await processes.counters.warmUp(processes.calls)
+  for (let round = 0; round < rounds; round++) {
+    for (const lap of laps) await raced(bench, lap, round, `round ${round + 1} of ${rounds}`)
+    for (const count of processes.counts) {
+      bench.progress(`round ${round + 1} of ${rounds}: a process each, ${count}`)
+      await processes.counters.round(count, processes.ms, round)
     }
-    for (const { race } of laps) await race.check?.()
-    await processes.counters.check()
-    await most()
-    claims(bench)
-    return { chart: chart(bench, laps) }
-  },
+  }
+  for (const { race } of laps) await race.check?.()
+  await processes.counters.check()
+  await most()
+  claims(bench)
+  return chart(bench, laps)
 }
 
 interface Processes {
@@ -269,15 +263,9 @@ function chart(bench: Bench, laps: readonly Lap[]): LineChart {
       const [baseline, ours] = race.contenders
       return {
         name: race.name,
-        points: callers.map((count) => {
-          const { median, low, high } = bench.samples.ratio(
-            ours!.name,
-            baseline!.name,
-            of(count),
-            race.metric,
-          )
-          return { x: count, y: median, low, high }
-        }),
+        points: callers.map((count) =>
+          pointOf(count, bench.samples.ratio(ours!.name, baseline!.name, of(count), race.metric)),
+        ),
       }
     })
   return {

@@ -6,7 +6,8 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/database/database.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { Child } from '../harness/child.js'
-import type { Bench, Metric, Part, Report } from '../harness/part.js'
+import type { Chart } from '../harness/chart.js'
+import type { Bench, Metric } from '../harness/part.js'
 import { number } from '../harness/table.js'
 import { type Life, live } from '../retention/life.js'
 import {
@@ -48,13 +49,7 @@ const MARIADB = [
   '--max-allowed-packet=64M',
 ]
 
-export const part: Part = {
-  name: 'retention',
-  question: 'Does the retention remove as fast as visits come, without holding others up?',
-  run,
-}
-
-async function run(bench: Bench): Promise<Report> {
+export async function run(bench: Bench): Promise<Chart> {
   const rows = bench.setting('rows removed at once', { quick: 20_000, normal: 1_000_000 })
   const life: Life = {
     rate: bench.setting('visits/s', { quick: 5_000, normal: 20_000, full: 25_000 }),
@@ -93,7 +88,7 @@ async function run(bench: Bench): Promise<Report> {
   await others.ask('close')
   // Some seconds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, String(rows), life)
-  return report(bench, life)
+  return chart(bench, life)
 }
 
 function speedOf(work: readonly Work[]): number {
@@ -188,23 +183,21 @@ function claims({ samples, claim }: Bench, rows: string, life: Life): void {
   }
 }
 
-function report({ samples }: Bench, life: Life): Report {
+function chart({ samples }: Bench, life: Life): Chart {
   const periods = (metric: Metric): readonly number[] => [
     ...samples.of(BESIDE, COLLECTS, metric),
     ...samples.of(BESIDE, REMOVES, metric),
   ]
   return {
-    chart: {
-      type: 'lines',
-      title:
-        'Commits of others beside a collector; rows are removed from second ' +
-        `${number(life.keptSeconds)} on`,
-      x: { name: 'seconds' },
-      y: { name: 'ms' },
-      lines: [P50, P99, LONGEST].map((metric) => ({
-        name: metric.metric,
-        points: periods(metric).map((y, at) => ({ x: (at + 1) * life.everySeconds, y })),
-      })),
-    },
+    type: 'lines',
+    title:
+      'Commits of others beside a collector; rows are removed from second ' +
+      `${number(life.keptSeconds)} on`,
+    x: { name: 'seconds' },
+    y: { name: 'ms' },
+    lines: [P50, P99, LONGEST].map((metric) => ({
+      name: metric.metric,
+      points: periods(metric).map((y, at) => ({ x: (at + 1) * life.everySeconds, y })),
+    })),
   }
 }

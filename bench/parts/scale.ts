@@ -2,8 +2,8 @@
  * Costs of a visit, and the loss, as processes, memcached servers, width and writers grow, one at a
  * time.
  */
-import type { LineChart } from '../harness/chart.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import { pointOf, type Chart, type LineChart } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import type { Metric } from '../harness/samples.js'
 import { percent } from '../harness/table.js'
 import { appendCosts, usableShare } from '../scale/append-cost.js'
@@ -29,84 +29,77 @@ interface Series {
   readonly values: readonly number[]
 }
 
-export const part: Part = {
-  name: 'scale',
-  question:
-    'what does a visit cost, and is one lost, as processes, memcached servers, width and ' +
-    'writers grow?',
+export async function run(bench: Bench): Promise<Chart> {
+  const rate = bench.setting('visits/s of each process', { quick: 2_000, normal: 2_000 })
+  const seconds = bench.setting('seconds', { quick: 3, normal: 6, full: 12 })
+  const rounds = bench.setting('rounds', { quick: 1, normal: 2, full: 5 })
+  const appends = bench.setting('appends to cells of each size', {
+    quick: 1_000,
+    normal: 3_000,
+    full: 20_000,
+  })
+  const series: readonly Series[] = [
+    {
+      name: 'processes',
+      values: bench.setting('processes', { quick: [2, 4], normal: [1, 2, 4, 8] }),
+    },
+    {
+      name: 'servers',
+      values: bench.setting('memcached servers', { quick: [1, 2], normal: [1, 2, 4] }),
+    },
+    { name: 'width', values: bench.setting('width', { quick: [15], normal: [1, 4, 15, 64] }) },
+    {
+      name: 'writers',
+      values: bench.setting('writers, in 2 processes', { quick: [2, 64], normal: [2, 32, 256] }),
+    },
+  ]
+  const settings = [
+    ...new Map(
+      series
+        .flatMap(({ name, values }) => values.map((value) => settingOf(name, value, rate)))
+        .map((setting) => [labelOf(setting), setting]),
+    ).values(),
+  ]
+  const most = (name: 'processes' | 'servers'): number =>
+    Math.max(...settings.map((setting) => setting[name]))
 
-  async run(bench: Bench): Promise<Report> {
-    const rate = bench.setting('visits/s of each process', { quick: 2_000, normal: 2_000 })
-    const seconds = bench.setting('seconds', { quick: 3, normal: 6, full: 12 })
-    const rounds = bench.setting('rounds', { quick: 1, normal: 2, full: 5 })
-    const appends = bench.setting('appends to cells of each size', {
-      quick: 1_000,
-      normal: 3_000,
-      full: 20_000,
-    })
-    const series: readonly Series[] = [
-      {
-        name: 'processes',
-        values: bench.setting('processes', { quick: [2, 4], normal: [1, 2, 4, 8] }),
-      },
-      {
-        name: 'servers',
-        values: bench.setting('memcached servers', { quick: [1, 2], normal: [1, 2, 4] }),
-      },
-      { name: 'width', values: bench.setting('width', { quick: [15], normal: [1, 4, 15, 64] }) },
-      {
-        name: 'writers',
-        values: bench.setting('writers, in 2 processes', { quick: [2, 64], normal: [2, 32, 256] }),
-      },
-    ]
-    const settings = [
-      ...new Map(
-        series
-          .flatMap(({ name, values }) => values.map((value) => settingOf(name, value, rate)))
-          .map((setting) => [labelOf(setting), setting]),
-      ).values(),
-    ]
-    const most = (name: 'processes' | 'servers'): number =>
-      Math.max(...settings.map((setting) => setting[name]))
+  bench.progress('starting the servers')
+  const [mariadb, ...caches] = await Promise.all([
+    bench.mariadb(),
+    ...Array.from({ length: most('servers') }, () => bench.memcached({ memoryMb: 256 })),
+  ])
+  const experiment = await Experiment.start(caches, mariadb, most('processes'))
+  bench.after(() => experiment.end())
 
-    bench.progress('starting the servers')
-    const [mariadb, ...caches] = await Promise.all([
-      bench.mariadb(),
-      ...Array.from({ length: most('servers') }, () => bench.memcached({ memoryMb: 256 })),
-    ])
-    const experiment = await Experiment.start(caches, mariadb, most('processes'))
-    bench.after(() => experiment.end())
-
-    // The compiler sees what is hot, and the tables are made.
-    await experiment.run('warm-up', settingOf('processes', most('processes'), 3 * rate), 1)
-    const totals = { visits: 0, lost: 0, duplicated: 0, ledgers: true }
-    for (let round = 0; round < rounds; round++) {
-      bench.progress(`round ${round + 1} of ${rounds}: the generator alone`)
-      const idle = new Map<number, number>()
-      for (const processes of new Set(settings.map((setting) => setting.processes))) {
-        idle.set(processes, await experiment.idle(processes, rate, IDLE_SECONDS))
-      }
-      for (let i = 0; i < settings.length; i++) {
-        // Another order each round.
-        const setting = settings[(i + round * 4) % settings.length]!
-        bench.progress(`round ${round + 1} of ${rounds}: ${labelOf(setting)}`)
-        const outcome = await experiment.run(`scale-${round}-${i}`, setting, seconds)
-        keep(bench, setting, outcome, idle.get(setting.processes)!)
-        totals.visits += outcome.visits
-        totals.lost += outcome.visits - outcome.different
-        totals.duplicated += outcome.rows - outcome.different
-        totals.ledgers &&=
-          outcome.ledger.issued === outcome.visits &&
-          outcome.ledger.committed === outcome.visits &&
-          outcome.ledger.owed + outcome.ledger.lost === 0
-      }
+  // The compiler sees what is hot, and the tables are made.
+  await experiment.run('warm-up', settingOf('processes', most('processes'), 3 * rate), 1)
+  const totals = { visits: 0, lost: 0, duplicated: 0, ledgers: true }
+  for (let round = 0; round < rounds; round++) {
+    bench.progress(`round ${round + 1} of ${rounds}: the generator alone`)
+    const idle = new Map<number, number>()
+    for (const processes of new Set(settings.map((setting) => setting.processes))) {
+      idle.set(processes, await experiment.idle(processes, rate, IDLE_SECONDS))
     }
-    bench.progress('memcached alone')
-    await measureServer(bench, appends)
+    for (let i = 0; i < settings.length; i++) {
+      // Another order each round.
+      const setting = settings[(i + round * 4) % settings.length]!
+      bench.progress(`round ${round + 1} of ${rounds}: ${labelOf(setting)}`)
+      const outcome = await experiment.run(`scale-${round}-${i}`, setting, seconds)
+      keep(bench, setting, outcome, idle.get(setting.processes)!)
+      totals.visits += outcome.visits
+      totals.lost += outcome.visits - outcome.different
+      totals.duplicated += outcome.rows - outcome.different
+      totals.ledgers &&=
+        outcome.ledger.issued === outcome.visits &&
+        outcome.ledger.committed === outcome.visits &&
+        outcome.ledger.owed + outcome.ledger.lost === 0
+    }
+  }
+  bench.progress('memcached alone')
+  await measureServer(bench, appends)
 
-    claims(bench, settings, totals)
-    return { chart: chart(bench, series, rate) }
-  },
+  claims(bench, settings, totals)
+  return chart(bench, series, rate)
 }
 
 function settingOf(name: Series['name'], value: number, rate: number): Setting {
@@ -254,14 +247,9 @@ function chart({ samples }: Bench, series: readonly Series[], rate: number): Lin
       .filter(({ name }) => name === 'processes')
       .map(({ name, values }) => ({
         name: who,
-        points: values.map((x) => {
-          const {
-            median: y,
-            low,
-            high,
-          } = samples.spread(WIDE_CACHE, labelOf(settingOf(name, x, rate)), metric)
-          return { x, y, low, high }
-        }),
+        points: values.map((x) =>
+          pointOf(x, samples.spread(WIDE_CACHE, labelOf(settingOf(name, x, rate)), metric)),
+        ),
       }))
   return {
     type: 'lines',

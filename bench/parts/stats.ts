@@ -10,7 +10,8 @@ import type { Cache } from '../../src/cache/cache.js'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { Child } from '../harness/child.js'
-import type { Bench, Part, Report } from '../harness/part.js'
+import { pointOf, type Chart } from '../harness/chart.js'
+import type { Bench } from '../harness/part.js'
 import { type Spread, median, spread } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import {
@@ -106,13 +107,7 @@ class StoppedDatabase extends MysqlDatabase {
   }
 }
 
-export const part: Part = {
-  name: 'stats',
-  question: 'What does it cost to read the figures of the last ten minutes anew?',
-  run,
-}
-
-async function run(bench: Bench): Promise<Report> {
+export async function run(bench: Bench): Promise<Chart> {
   const visits = bench.setting('visits in the window', {
     quick: [10_000, 100_000],
     normal: [10_000, 100_000, 1_000_000, 10_000_000],
@@ -182,7 +177,7 @@ async function run(bench: Bench): Promise<Report> {
       `times what it costs with ${number(few.visits)} (${number(growth.median)} times)`,
     growth.median <= MOST_GROWTH,
   )
-  return report(bench, sites)
+  return chart(bench, sites)
 }
 
 /** A site with so many visits in its window, and figures that are those of its rows. */
@@ -358,20 +353,17 @@ async function callersAtOnce(
   )
 }
 
-function report({ samples }: Bench, sites: readonly Site[]): Report {
+function chart({ samples }: Bench, sites: readonly Site[]): Chart {
   return {
-    chart: {
-      type: 'lines',
-      title: 'What the figures of the last ten minutes cost, by visits in the window',
-      x: { name: 'visits in the window', log: true },
-      y: { name: 'ms', log: true },
-      lines: CONTENDERS.map((name) => ({
-        name,
-        points: sites.map(({ visits, setting }) => {
-          const { median, low, high } = samples.spread(name, setting, MS)
-          return { x: visits, y: median, low, high }
-        }),
-      })),
-    },
+    type: 'lines',
+    title: 'What the figures of the last ten minutes cost, by visits in the window',
+    x: { name: 'visits in the window', log: true },
+    y: { name: 'ms', log: true },
+    lines: CONTENDERS.map((name) => ({
+      name,
+      points: sites.map(({ visits, setting }) =>
+        pointOf(visits, samples.spread(name, setting, MS)),
+      ),
+    })),
   }
 }
