@@ -5,7 +5,6 @@
  *     npm run bench -- loss overhead                   some
  *     npm run bench -- --quick                         each in under half a minute, as a trial
  *     npm run bench -- loss --full                     as long as it takes
- *     npm run bench -- compare old/overhead.json       that part's newest result and an earlier one
  *     npm run bench -- compare --against v0.1.0 drain  the working tree and a commit, side by side
  *     npm run bench -- model                           what sites need, by the newest scale result
  *
@@ -13,16 +12,14 @@
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { compareAgainst } from './against/compare.js'
 import { LEAST_RUNS } from './against/verdict.js'
-import { compare } from './harness/compare.js'
 import type { Mode, Part } from './harness/part.js'
 import { PARTS } from './harness/parts.js'
-import { FULL, newest, parse, RESULTS } from './harness/result.js'
+import { FULL, RESULTS } from './harness/result.js'
 import { run } from './harness/run.js'
 import { markdown } from './harness/table.js'
 
@@ -41,10 +38,10 @@ try {
   if (!comparing && (values.against ?? values.repetitions) !== undefined) {
     throw new Error('--against and --repetitions are for `npm run bench -- compare`')
   }
-  if (comparing && values.against !== undefined) {
+  if (comparing) {
+    if (values.against === undefined) throw new Error('compare takes --against and a commit')
     process.exitCode = await guard(values.against, values.repetitions, positionals.slice(1), values)
-  } else if (comparing) process.exitCode = comparison(positionals.slice(1))
-  else if (positionals[0] === 'model') await model(positionals.slice(1))
+  } else if (positionals[0] === 'model') await model(positionals.slice(1))
   else {
     const mode = modeOf(values)
     const { results } = values
@@ -137,21 +134,4 @@ async function model(others: readonly string[]): Promise<void> {
   }
   const { calculated } = await import('./scale/calculated.js')
   for (const table of calculated()) console.log(markdown(table))
-}
-
-/** The exit code: 1 if something got worse. */
-function comparison(files: readonly string[]): number {
-  const [file] = files
-  if (file === undefined || files.length > 1) {
-    throw new Error('compare takes one file: an earlier bench/results/<part>.json')
-  }
-  const old = parse(readFileSync(file, 'utf8'))
-  const { table, worse } = compare(old, newest(old.part, RESULTS, old.mode === 'full'))
-  console.log(markdown(table))
-  console.log(
-    worse === 0
-      ? 'Nothing is worse beyond the spread'
-      : `${worse} measures are worse, beyond the spread of both`,
-  )
-  return worse === 0 ? 0 : 1
 }

@@ -6,7 +6,6 @@ import { test } from 'node:test'
 import { pathToFileURL } from 'node:url'
 import { memcached } from '../../src/cache/memcached/memcached.js'
 import { barOf } from './chart.js'
-import { compare } from './compare.js'
 import type { Bench, Part } from './part.js'
 import { parse, type Result } from './result.js'
 import { run, tablesOf } from './run.js'
@@ -105,6 +104,7 @@ test('the log tells a claim that was not shown; servers of a failed part are sto
   )
   assert.deepEqual(ended, ['last', 'first'])
   await assert.rejects(ran(rates(1, NaN)), /operations\/s is NaN/)
+  assert.throws(() => parse('{"rows":[]}'), /no result of this benchmark/)
 })
 
 test('ratios are taken within a round', async () => {
@@ -124,28 +124,6 @@ test('ratios are taken within a round', async () => {
     })
     assert.throws(() => bench.samples.of('nobody', 'hello', RATE), /no samples of nobody, hello/)
   })
-})
-
-test('compare tells what got worse beyond the spread of both, and nothing else', async () => {
-  const [old, slower, noisy] = (
-    await Promise.all([ran(rates(100, 104, 108)), ran(rates(50, 52, 54)), ran(rates(60, 101, 140))])
-  ).map(({ result }) => result)
-  assert.equal(compare(old!, old!).worse, 0)
-  assert.equal(compare(old!, slower!).worse, 1)
-  assert.equal(compare(slower!, old!).worse, 0)
-  assert.equal(compare(old!, noisy!).worse, 0)
-  assert.deepEqual(compare(old!, slower!).table.rows, [
-    {
-      contender: 'ours',
-      setting: 'hello',
-      metric: 'operations/s',
-      then: '104 (102-106)',
-      now: '52 (51-53)',
-      ratio: '0.50',
-      verdict: 'worse',
-    },
-  ])
-  assert.throws(() => parse('{"rows":[]}'), /no result of this benchmark/)
 })
 
 test('a table for each metric is printed, with the more of contenders and settings in rows', () => {
