@@ -5,13 +5,12 @@
  */
 import { ensureBinaries } from '../../test/servers/binaries.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
-import { CONTENDERS, NONE, OTHERS, WIDE_CACHE } from '../article/contenders.js'
-import { turn } from '../article/turn.js'
+import { NONE, OTHERS, WIDE_CACHE } from '../article/contenders.js'
+import { roundOf } from '../article/round.js'
 import { divideCores } from '../harness/cores.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { percent } from '../harness/table.js'
-import { shuffled } from '../overhead/load.js'
 import { renderingsIn } from '../overhead/page.js'
 
 export const THROUGHPUT: Metric = { metric: 'requests/s', better: 'more' }
@@ -39,7 +38,8 @@ export async function run(bench: Bench): Promise<undefined> {
     normal: 3,
     full: 10,
   })
-  const seconds = bench.setting('seconds of each', { quick: 1, normal: 12, full: 19 })
+  const laps = bench.setting('laps of a round', { quick: 1, normal: 6, full: 60 })
+  const seconds = bench.setting('seconds of each in a lap', { quick: 1, normal: 2, full: 3 })
   const renderings = renderingsIn(bench.setting('ms of a page', { quick: 5, normal: PAGE_MS }))
   const folder = temporaryFolder('article')
   bench.after(() => removeFolder(folder))
@@ -47,14 +47,13 @@ export async function run(bench: Bench): Promise<undefined> {
     bench.mariadb(['--innodb-flush-log-at-trx-commit=1']),
     bench.memcached(),
   ])
-  const setup = { bench, mariadb, memcached, folder, renderings, seconds, alone }
+  const setup = { bench, mariadb, memcached, folder, renderings, laps, seconds, alone }
   const { samples } = bench
   for (let round = 0; round < rounds; round++) {
-    for (const contender of shuffled(CONTENDERS)) {
+    bench.progress(`round ${round + 1} of ${rounds}`)
+    for (const outcome of await roundOf(setup, `article_${round}`)) {
+      const { contender, perSecond, served, counted, others, late } = outcome
       const { label } = contender
-      bench.progress(`round ${round + 1} of ${rounds}: ${label}`)
-      const name = `article_${round}_${CONTENDERS.indexOf(contender)}`
-      const { perSecond, served, counted, others, late } = await turn(setup, contender, name)
       samples.add(label, '', THROUGHPUT, perSecond)
       if (contender === NONE) continue
       samples.add(label, '', SERVED, served)
