@@ -119,6 +119,15 @@ export const STATES: readonly State[] = [
     ],
   },
   {
+    name: 'missing',
+    arrange: async ({ page }) => {
+      await filled(page)
+      await card(page, 'page').getByRole('button', { name: 'Missing' }).click()
+      await shows(card(page, 'gone').locator('tbody tr'), /^\/old\/ä ← news/)
+    },
+    outline: [...LIVE, WEEK, ...SITE.map((one) => (one === 'Pages' ? 'Missing' : one))],
+  },
+  {
     name: 'all',
     large: true,
     arrange: async ({ page }) => {
