@@ -100,6 +100,8 @@ async function open(
     viewport,
     deviceScaleFactor,
     colorScheme: 'light',
+    // Else the chart may still be pale.
+    reducedMotion: 'reduce',
     locale: 'en-GB',
     timezoneId: 'Etc/UTC',
   })
