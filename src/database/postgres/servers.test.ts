@@ -350,6 +350,11 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     assert.notEqual(await value(`SELECT current_setting('work_mem')`), '77kB')
     await rejects(database.query('SELECT n FROM left_over'), 'usage')
     assert.equal(await value('SELECT COUNT(*) FROM pg_locks WHERE objid = 7'), 0)
+    await database.transaction(async (tx) => {
+      await tx.query(`SELECT set_config('work_mem', '78kB', false)`)
+      await tx.query('SELECT 1')
+    })
+    assert.notEqual(await value(`SELECT current_setting('work_mem')`), '78kB', 'of a transaction')
     assert.equal(await value('SELECT pg_backend_pid()'), backend, 'on the same connection')
     await database.query('BEGIN')
     assert.notEqual(await value('SELECT pg_backend_pid()'), backend, 'an open transaction goes')

@@ -42,7 +42,6 @@ export class SqliteSession {
   /** Resolves when the thread has ended. */
   readonly #exited: Promise<void>
   #lastId = 0
-  #holds = 0
   #death: DatabaseError | undefined
 
   constructor(file: string) {
@@ -87,13 +86,13 @@ export class SqliteSession {
     }
   }
 
-  /** Keeps the process alive until `release` has been called as often. */
+  /** Keeps the process alive until `release` is called. One user at a time has the session. */
   hold(): void {
-    if (this.#holds++ === 0) this.#worker.ref()
+    this.#worker.ref()
   }
 
   release(): void {
-    if (--this.#holds === 0) this.#worker.unref()
+    this.#worker.unref()
   }
 
   /**
