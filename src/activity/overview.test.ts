@@ -76,7 +76,24 @@ test('the page has a row for each site that the request may see, by two statemen
     assert.equal(await page.getByRole('status').innerText(), '20 sites')
     const label = '1 page view on the busiest day'
     assert((await page.getByRole('img', { name: label }).count()) > 0)
+    const lines = page.locator('polyline')
+    for (const line of await lines.all()) {
+      assert.match(
+        (await line.getAttribute('points')) ?? '',
+        /,1\.0( |$)/,
+        'it is as high as it can',
+      )
+    }
     assert.deepEqual(complaints, [])
+    for (const [status, text] of [
+      [401, /^You are signed out: sign in/],
+      [503, /^There are no new figures at the moment\.$/],
+    ] as const) {
+      await page.unrouteAll()
+      await page.route('**/sites.json', (route) => route.fulfill({ status, body: '{}' }))
+      await page.reload()
+      await page.getByRole('status').getByText(text).waitFor()
+    }
     await request(app).get('/broken/sites.json').expect(403)
     assert.equal(log.matching(/"authorize" returned/).length, 1)
     await inner.query('DROP TABLE activity_days')
