@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import request from 'supertest'
+import { sqlite } from '../database/sqlite/sqlite.js'
 import { expresses } from '../support/http.fixture.js'
 import { SILENT } from '../support/logger.js'
 import { createActivity } from './site-activity.js'
@@ -77,5 +78,19 @@ test('what is no day, or no note, is refused by name', async () => {
     await activity.note('2026-05-17', '\u{1f389}'.repeat(200))
   } finally {
     await activity.close()
+  }
+})
+
+test('a note that the database does not write, or remove, rejects', async () => {
+  const database = sqlite(':memory:')
+  const activity = createActivity({ ...LOCAL, database })
+  try {
+    await activity.note('2026-05-17', 'x')
+    await database.query('DROP TABLE activity_notes')
+    await assert.rejects(activity.note('2026-05-17', 'y'), { code: 'SQLITE_ERROR' })
+    await assert.rejects(activity.note('2026-05-17', null), { code: 'SQLITE_ERROR' })
+  } finally {
+    await activity.close()
+    await database.close()
   }
 })

@@ -51,7 +51,12 @@ test('an option that does not exist is named, with those that do', () => {
     name: 'TypeError',
     message: /"widht" is unknown; WideCache takes width/,
   })
-  assert.throws(() => onlyKnown('WideCache', null, ['width']), TypeError)
+  for (const wrong of [null, undefined, 5, 'width', [], ['width']]) {
+    assert.throws(() => onlyKnown('WideCache', wrong, ['width', '0']), {
+      name: 'TypeError',
+      message: /^wide-cache: option "WideCache options" is .*; allowed: an object$/,
+    })
+  }
   assert.throws(
     () => onlyKnown('mysql', { pasword: 'secret' }, ['password']),
     (error: Error) => !error.message.includes('secret'),
