@@ -299,6 +299,9 @@ test('the range is compared with the period before, the same days last year, or 
     await shows(tile(page, 'views'), /^[\d,]+$/)
     await range(page, 'All').check()
     await eventually('nothing to choose', async () => !(await compare.isVisible()))
+    await range(page, '7 days').check()
+    await shows(title(page), /^11\s–\s17 May 2026$/)
+    assert.equal(new URL(page.url()).search, '?against=none', 'the usual range is not named')
     assert.deepEqual(complaints, [])
   }))
 
@@ -491,6 +494,9 @@ test('browsers, systems and languages are tabs, by the names that the viewer rea
     await shows(languages.locator('tbody tr').nth(1), /^x1/)
     await languages.getByRole('link', { name: 'German' }).click()
     await shows(page.locator('#item'), /^Language German×$/)
+    const entries = await page.evaluate('history.length')
+    await languages.getByRole('link', { name: 'German' }).click()
+    assert.equal(await page.evaluate('history.length'), entries, 'what is shown is no step')
     assert.deepEqual(complaints, [])
   }))
 
@@ -650,6 +656,11 @@ test('imported days are hatched, which is said once, and so is what is compared 
     await page.locator('.plot').press('Home')
     const text = await page.locator('.plot').getAttribute('aria-valuetext')
     assert.match(text!, /Imported, not counted here/)
+    assert.doesNotMatch(text!, /Note|undefined/)
+    assert.equal(await page.locator('.plot rect.at').count(), 1)
+    await page.locator('.plot').press('End')
+    assert.equal(await page.locator('.plot rect.at').count(), 1, 'one bar is read at a time')
+    await page.locator('.plot').press('Home')
     // Without the pattern the bars would have no colour.
     await page.evaluate("document.querySelector('pattern').remove()")
     const plain = await page.screenshot({ clip: (await page.locator('.plot').boundingBox())! })
