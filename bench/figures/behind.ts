@@ -1,6 +1,6 @@
 /** Figures of what happens behind the request: the parts `drain` and `stats`. */
 import { number } from '../harness/table.js'
-import { type Figures, metric, settingsOf, share, shown } from './measured.js'
+import { bySetting, type Figures, metric, settingsOf, share, shown } from './measured.js'
 
 const COLLECTOR = 'collector'
 const DIMENSIONS = 'collector, with dimensions'
@@ -19,92 +19,58 @@ const TOP = "top('page') of a day"
 const HISTORIES = [HISTORY, 'history(), 30 days', TOP, 'GROUP BY hour', 'GROUP BY page']
 const AT_ONCE = ' at once'
 
-export const collecting: Figures = (read) => {
-  const measured = read('drain')
-  const { samples } = measured
-  return {
-    rows: settingsOf(measured, COLLECTOR).map((setting) => ({
-      'rows waiting': number(Number(setting)),
-      'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
-      "with `keep: 'sums'`, rows/s": shown(samples.spread(SUMS, setting, SPEED)),
-      '% of raw `INSERT`s': share(samples.ratio(COLLECTOR, RAW, setting, SPEED)),
-      '% of raw `INSERT`s that keep the same sums': share(
-        samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED),
-      ),
-      'times single `INSERT`s': shown(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
-      'peak memory, MiB': shown(samples.spread(COLLECTOR, setting, metric('peak RSS, MiB'))),
-      'heap afterwards, MiB': shown(
-        samples.spread(COLLECTOR, setting, metric('heap after gc, MiB')),
-      ),
-    })),
-  }
-}
+export const collecting = bySetting('drain', COLLECTOR, (setting, samples) => ({
+  'rows waiting': number(Number(setting)),
+  'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
+  "with `keep: 'sums'`, rows/s": shown(samples.spread(SUMS, setting, SPEED)),
+  '% of raw `INSERT`s': share(samples.ratio(COLLECTOR, RAW, setting, SPEED)),
+  '% of raw `INSERT`s that keep the same sums': share(
+    samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED),
+  ),
+  'times single `INSERT`s': shown(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
+  'peak memory, MiB': shown(samples.spread(COLLECTOR, setting, metric('peak RSS, MiB'))),
+  'heap afterwards, MiB': shown(samples.spread(COLLECTOR, setting, metric('heap after gc, MiB'))),
+}))
 
 /** What it costs that each frame comes exactly once. */
-export const exactlyOnce: Figures = (read) => {
-  const measured = read('drain')
-  const { samples } = measured
-  return {
-    rows: settingsOf(measured, NO_LEDGER).map((setting) => ({
-      'rows waiting': number(Number(setting)),
-      'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
-      'without the ledger, rows/s': shown(samples.spread(NO_LEDGER, setting, SPEED)),
-      '%': share(samples.ratio(COLLECTOR, NO_LEDGER, setting, SPEED)),
-    })),
-  }
-}
+export const exactlyOnce = bySetting('drain', NO_LEDGER, (setting, samples) => ({
+  'rows waiting': number(Number(setting)),
+  'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
+  'without the ledger, rows/s': shown(samples.spread(NO_LEDGER, setting, SPEED)),
+  '%': share(samples.ratio(COLLECTOR, NO_LEDGER, setting, SPEED)),
+}))
 
 /** With values of all ready-made dimensions, beside visits without. */
-export const collectingDimensions: Figures = (read) => {
-  const measured = read('drain')
-  const { samples } = measured
-  return {
-    rows: settingsOf(measured, DIMENSIONS).map((setting) => ({
-      'rows waiting': number(Number(setting)),
-      'without dimensions, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
-      'with all ready-made ones, rows/s': shown(samples.spread(DIMENSIONS, setting, SPEED)),
-      '%': share(samples.ratio(DIMENSIONS, COLLECTOR, setting, SPEED)),
-    })),
-  }
-}
+export const collectingDimensions = bySetting('drain', DIMENSIONS, (setting, samples) => ({
+  'rows waiting': number(Number(setting)),
+  'without dimensions, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
+  'with all ready-made ones, rows/s': shown(samples.spread(DIMENSIONS, setting, SPEED)),
+  '%': share(samples.ratio(DIMENSIONS, COLLECTOR, setting, SPEED)),
+}))
 
-export const reading: Figures = (read) => {
-  const measured = read('stats')
-  const windows = settingsOf(measured, REFRESH).flatMap((setting) => {
-    const [, visits, visitors] = /^([\d,]+) visits, ([\d,]+) visitors$/.exec(setting) ?? []
-    return visits && visitors ? [{ setting, visits, visitors }] : []
-  })
+export const reading = bySetting('stats', REFRESH, (setting, samples) => {
+  const [, visits, visitors] = /^([\d,]+) visits, ([\d,]+) visitors$/.exec(setting) ?? []
+  if (!visits || !visitors) return undefined
   return {
-    rows: windows.map(({ setting, visits, visitors }) => ({
-      'visits in the window': visits,
-      'visitors among them': visitors,
-      ...Object.fromEntries(
-        READERS.map((contender) => [
-          `\`${contender}\`, ms`,
-          shown(measured.samples.spread(contender, setting, MS)),
-        ]),
-      ),
-    })),
+    'visits in the window': visits,
+    'visitors among them': visitors,
+    ...Object.fromEntries(
+      READERS.map((name) => [`\`${name}\`, ms`, shown(samples.spread(name, setting, MS))]),
+    ),
   }
-}
+})
 
 /** The history and the top pages, beside what a site without sums asks. */
-export const readingHistory: Figures = (read) => {
-  const measured = read('stats')
-  return {
-    rows: settingsOf(measured, HISTORY)
-      .filter((setting) => !setting.endsWith(AT_ONCE))
-      .map((setting) => ({
+export const readingHistory = bySetting('stats', HISTORY, (setting, samples) =>
+  setting.endsWith(AT_ONCE)
+    ? undefined
+    : {
         visits: setting.replace(/ visits.*$/, ''),
         ...Object.fromEntries(
-          HISTORIES.map((name) => [
-            `${name}, ms`,
-            shown(measured.samples.spread(name, setting, MS)),
-          ]),
+          HISTORIES.map((name) => [`${name}, ms`, shown(samples.spread(name, setting, MS))]),
         ),
-      })),
-  }
-}
+      },
+)
 
 export const readingAtOnce: Figures = (read) => {
   const measured = read('stats')

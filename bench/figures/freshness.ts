@@ -1,38 +1,36 @@
 /** Figures of how soon visits are in the figures: the part `freshness`. */
+import type { Samples } from '../harness/samples.js'
 import { number } from '../harness/table.js'
-import { type Figures, metric, settingsOf } from './measured.js'
+import { bySetting, metric } from './measured.js'
 
 const WIDE_CACHE = 'wide-cache'
 const IDLE = ' idle processes'
 
-export const freshness: Figures = (read) => {
-  const measured = read('freshness')
-  const seconds = (setting: string, name: string): string =>
-    number(measured.samples.spread(WIDE_CACHE, setting, metric(name)).median)
-  return {
-    rows: settingsOf(measured, WIDE_CACHE)
-      .filter((setting) => setting.includes('/s'))
-      .map((setting) => ({
-        'processes, visits in all': setting,
-        'p50, s': seconds(setting, 'p50, s'),
-        'p95, s': seconds(setting, 'p95, s'),
-        'max, s': seconds(setting, 'max, s'),
-      })),
-  }
+/** Columns with the medians of these metrics. */
+function medians(samples: Samples, setting: string, names: readonly string[]) {
+  return Object.fromEntries(
+    names.map((name) => [name, number(samples.spread(WIDE_CACHE, setting, metric(name)).median)]),
+  )
 }
 
-export const idle: Figures = (read) => {
-  const measured = read('freshness')
-  const shown = (setting: string, name: string): string =>
-    number(measured.samples.spread(WIDE_CACHE, setting, metric(name)).median)
-  return {
-    rows: settingsOf(measured, WIDE_CACHE)
-      .filter((setting) => setting.endsWith(IDLE))
-      .map((setting) => ({
+export const freshness = bySetting('freshness', WIDE_CACHE, (setting, samples) =>
+  setting.includes('/s')
+    ? {
+        'processes, visits in all': setting,
+        ...medians(samples, setting, ['p50, s', 'p95, s', 'max, s']),
+      }
+    : undefined,
+)
+
+export const idle = bySetting('freshness', WIDE_CACHE, (setting, samples) =>
+  setting.endsWith(IDLE)
+    ? {
         'without visits': setting,
-        'SQL statements/s': shown(setting, 'SQL statements/s'),
-        'pipelined cache reads/s': shown(setting, 'pipelined cache reads/s'),
-        'keys read/s': shown(setting, 'keys read/s'),
-      })),
-  }
-}
+        ...medians(samples, setting, [
+          'SQL statements/s',
+          'pipelined cache reads/s',
+          'keys read/s',
+        ]),
+      }
+    : undefined,
+)

@@ -11,7 +11,7 @@ import {
   WEB,
   WIDE_CACHE,
 } from '../scale/metrics.js'
-import { type Figures, settingsOf, shown } from './measured.js'
+import { bySetting, type Figures, shown } from './measured.js'
 
 const COLUMNS = [
   ROWS_PER_FRAME,
@@ -24,20 +24,12 @@ const COLUMNS = [
   ALL_CPU,
 ]
 
-export const growing: Figures = (read) => {
-  const measured = read('scale')
-  return {
-    rows: settingsOf(measured, WIDE_CACHE).map((setting) => ({
-      setting,
-      ...Object.fromEntries(
-        COLUMNS.map((metric) => [
-          metric.metric,
-          shown(measured.samples.spread(WIDE_CACHE, setting, metric)),
-        ]),
-      ),
-    })),
-  }
-}
+export const growing = bySetting('scale', WIDE_CACHE, (setting, samples) => ({
+  setting,
+  ...Object.fromEntries(
+    COLUMNS.map((of) => [of.metric, shown(samples.spread(WIDE_CACHE, setting, of))]),
+  ),
+}))
 
 export const model: Figures = (read) => calculated((part) => read(part).result)[0]!
 

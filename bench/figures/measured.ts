@@ -61,6 +61,19 @@ export function settingsOf({ result }: Measured, contender: string): string[] {
   ]
 }
 
+/** A table with a row for each setting of a contender; those that `row` leaves out are none. */
+export const bySetting =
+  (
+    part: string,
+    contender: string,
+    row: (setting: string, samples: Samples) => Table['rows'][number] | undefined,
+  ): Figures =>
+  (read) => {
+    const measured = read(part)
+    const rows = settingsOf(measured, contender).map((setting) => row(setting, measured.samples))
+    return { rows: rows.filter((one) => one !== undefined) }
+  }
+
 /** Returns a metric of which only the name matters. */
 export function metric(name: string): Metric {
   return { metric: name, better: null }

@@ -3,7 +3,7 @@ import { number } from '../harness/table.js'
 import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apart.js'
 import { WORKING } from '../relatives/word-count.js'
 import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
-import { type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
+import { bySetting, type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
 
 /** Numbers of callers that the table prefers, of those that a pair was measured with. */
 const CALLERS = ['64 callers', '32 callers']
@@ -109,15 +109,9 @@ function byPlace(settings: readonly string[]): string[] {
 }
 
 /** One item that everybody looks at. */
-export const viewers: Figures = (read) => {
-  const measured = read('relatives')
-  const { samples } = measured
-  return {
-    rows: settingsOf(measured, ONE_ITEM).map((setting) => ({
-      'one item': setting,
-      'until in SQL, µs a view': shown(samples.spread(ONE_ITEM, setting, MICROSECONDS)),
-      'in SQL, bytes a viewer': shown(samples.spread(ONE_ITEM, setting, BYTES)),
-      '`count()`, ms': shown(samples.spread(ONE_ITEM, setting, COUNT_MS)),
-    })),
-  }
-}
+export const viewers = bySetting('relatives', ONE_ITEM, (setting, samples) => ({
+  'one item': setting,
+  'until in SQL, µs a view': shown(samples.spread(ONE_ITEM, setting, MICROSECONDS)),
+  'in SQL, bytes a viewer': shown(samples.spread(ONE_ITEM, setting, BYTES)),
+  '`count()`, ms': shown(samples.spread(ONE_ITEM, setting, COUNT_MS)),
+}))

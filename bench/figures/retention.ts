@@ -20,21 +20,15 @@ import {
   RETENTION,
   SPEED,
 } from '../retention/names.js'
-import { type Figures, type Measured, settingsOf, shown } from './measured.js'
+import { bySetting, type Figures, type Measured, shown } from './measured.js'
 
 /** All rows past their time, as fast as it can. */
-export const retention: Figures = (read) => {
-  const measured = read('retention')
-  const { samples } = measured
-  return {
-    rows: settingsOf(measured, RETENTION).map((setting) => ({
-      'rows in SQL': number(Number(setting)),
-      'brought in full commits, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
-      'removed, rows/s': shown(samples.spread(RETENTION, setting, SPEED)),
-      'ms a call': shown(samples.spread(RETENTION, setting, CALL)),
-    })),
-  }
-}
+export const retention = bySetting('retention', RETENTION, (setting, samples) => ({
+  'rows in SQL': number(Number(setting)),
+  'brought in full commits, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
+  'removed, rows/s': shown(samples.spread(RETENTION, setting, SPEED)),
+  'ms a call': shown(samples.spread(RETENTION, setting, CALL)),
+}))
 
 /** For 90 minutes, beside a collector that brings as much. */
 export const retentionForLong: Figures = (read) => {
