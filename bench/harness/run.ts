@@ -31,15 +31,14 @@ export async function run(
   const afterwards: (() => unknown)[] = []
   const progress = progressOf(name)
 
-  async function started<T>(
+  async function started<T extends { stop(): unknown }>(
     program: Program,
     start: () => Promise<T>,
-    stop: (server: T) => unknown,
   ): Promise<T> {
     programs.add(program)
     ensureBinaries([program])
     const server = await start()
-    afterwards.push(() => stop(server))
+    afterwards.push(() => server.stop())
     return server
   }
 
@@ -53,30 +52,10 @@ export async function run(
     },
     progress,
     claim: (text, holds) => void claims.push({ text, holds }),
-    memcached: (options) =>
-      started(
-        'memcached',
-        () => startMemcached(options),
-        (server) => server.stop(),
-      ),
-    mariadb: (options) =>
-      started(
-        'mariadb',
-        () => startMariadb(options),
-        (server) => server.stop(),
-      ),
-    postgres: (settings) =>
-      started(
-        'postgres',
-        () => startPostgres(settings),
-        (server) => server.stop(),
-      ),
-    redis: (options) =>
-      started(
-        'redis',
-        () => startRedis(options),
-        (server) => server.stop(),
-      ),
+    memcached: (options) => started('memcached', () => startMemcached(options)),
+    mariadb: (options) => started('mariadb', () => startMariadb(options)),
+    postgres: (settings) => started('postgres', () => startPostgres(settings)),
+    redis: (options) => started('redis', () => startRedis(options)),
     after: (work) => void afterwards.push(work),
   }
 
