@@ -1,5 +1,6 @@
 /** Ways to keep the activity of a site, and what the article that began all measured of them. */
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
+import { GET_AND_SET, WIDE_CACHE as OURS } from '../loss/batches.js'
 
 export interface Contender {
   readonly label: string
@@ -10,6 +11,8 @@ export interface Contender {
   /** Another file there: what a process of its own does. */
   readonly worker?: string
   readonly table: 'visits' | 'activities'
+  /** Its label in the part `loss`, which writes as the article did: by several processes. */
+  readonly asArticle?: string
   readonly inArticle?: { readonly throughput: number; readonly lost?: string }
 }
 
@@ -23,6 +26,7 @@ export const WIDE_CACHE: Contender = {
   label: 'wide-cache',
   peer: 'wide-cache',
   collect: EVERY_THREE_SECONDS,
+  asArticle: OURS.label,
   table: 'activities',
 }
 export const CONTENDERS: readonly Contender[] = [
@@ -44,6 +48,7 @@ export const CONTENDERS: readonly Contender[] = [
     peer: 'get-and-set',
     worker: 'get-and-set',
     table: 'visits',
+    asArticle: GET_AND_SET.label,
     inArticle: { throughput: 36.7, lost: '350 of 6,800' },
   },
   WIDE_CACHE,

@@ -2,7 +2,9 @@
 import { CONTENDERS, NONE, OTHERS } from '../article/contenders.js'
 import type { Metric } from '../harness/samples.js'
 import { number } from '../harness/table.js'
+import { FIRST_WIDTH } from '../loss/batches.js'
 import { LATE, LATEST, LOST, OTHERS_COUNTED, SERVED, THROUGHPUT } from '../parts/article.js'
+import { lostOf } from './losses.js'
 import { type Figures, share, shown } from './measured.js'
 
 const ALL = CONTENDERS[0]!.inArticle!.throughput
@@ -11,7 +13,7 @@ export const article: Figures = (read) => {
   const { samples } = read('article')
   return {
     rows: CONTENDERS.map((contender) => {
-      const { label, inArticle } = contender
+      const { label, inArticle, asArticle } = contender
       const counts = (text: () => string): string => (contender === NONE ? '' : text())
       const sum = (of: Metric): number =>
         samples.of(label, '', of).reduce((all, one) => all + one, 0)
@@ -22,7 +24,11 @@ export const article: Figures = (read) => {
         'the article, %': inArticle ? number(Math.round((100 * inArticle.throughput) / ALL)) : '',
         'here, %': share(samples.ratio(label, NONE.label, '', THROUGHPUT)),
         'the article lost': inArticle?.lost ?? '',
-        'lost here': counts(() => `${number(sum(LOST))} of ${number(sum(SERVED))}`),
+        'lost here': counts(() =>
+          asArticle === undefined
+            ? `${number(sum(LOST))} of ${number(sum(SERVED))}`
+            : lostOf(read('loss'), asArticle, [`35/s, width ${FIRST_WIDTH}`]),
+        ),
         'in SQL after, s: p50, max': counts(() =>
           [LATE, LATEST].map((of) => number(samples.spread(label, '', of).median)).join(', '),
         ),

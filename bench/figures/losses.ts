@@ -50,12 +50,12 @@ export const losses: Figures = (read) => {
           ),
         ]),
       ),
-      'one `append` per visit, at any rate': most(
+      'one `append` per visit, at any rate': lostOf(
         measured,
         APPENDING.label,
         rates.map((rate) => `${rate}/s, width ${width}`),
       ),
-      '**wide-cache**, at any rate': most(
+      '**wide-cache**, at any rate': lostOf(
         measured,
         OURS.label,
         rates.map((rate) => `${rate}/s, width ${width}`),
@@ -73,14 +73,18 @@ export const lossesOnFastCache: Figures = (read) => {
       .map((setting) => ({
         'visits/s': setting.replace(/\/s.*$/, ''),
         'get and set': shown(measured.samples.spread(GET_AND_SET.label, setting, LOST), loss),
-        'one `append` per visit': most(measured, APPENDING.label, [setting]),
-        '**wide-cache**': most(measured, OURS.label, [setting]),
+        'one `append` per visit': lostOf(measured, APPENDING.label, [setting]),
+        '**wide-cache**': lostOf(measured, OURS.label, [setting]),
       })),
   }
 }
 
 /** `0 of 12,345`: the visits lost and recorded in all of the settings. */
-function most({ samples }: Measured, contender: string, settings: readonly string[]): string {
+export function lostOf(
+  { samples }: Measured,
+  contender: string,
+  settings: readonly string[],
+): string {
   let [lost, recorded] = [0, 0]
   for (const setting of settings) {
     const all = samples.of(contender, setting, RECORDED)

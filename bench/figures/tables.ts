@@ -1,4 +1,5 @@
 /** The tables that README and docs can ask for, by name. */
+import { article } from './article.js'
 import {
   collecting,
   collectingDimensions,
@@ -32,6 +33,7 @@ import { storage } from './storage.js'
 
 export const TABLES: ReadonlyMap<string, Figures> = new Map(
   Object.entries({
+    article,
     'costs-and-losses': costsAndLosses,
     'costs-and-losses-in-short': costsAndLossesInShort,
     losses,

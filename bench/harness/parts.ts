@@ -1,5 +1,6 @@
 /** The parts of the benchmark, in the order in which they run. */
 export const PARTS: readonly string[] = [
+  'article',
   'loss',
   'faults',
   'overhead',
