@@ -586,6 +586,7 @@ test('a site without page views sees what works, and what may be missing', () =>
     Object.assign(source, { history: nothing, top: nothing, firstDay: async () => null })
     await page.reload()
     await shows(page.locator('.start h2'), /^No page views yet$/)
+    assert(await page.getByLabel('Compare with').isHidden(), 'there is nothing to compare')
     assert.deepEqual(
       (await page.locator('.start li').allTextContents()).map((one) => one.slice(1)),
       [

@@ -149,7 +149,7 @@ export function figuresView() {
     const { span } = answer
     renew(heading, titleOf(span), () => [titleOf(span)])
     zone.textContent = zoneName()
-    comparing.hidden = range()['range'] === 'all'
+    comparing.hidden = range()['range'] === 'all' || isNothing()
     const before =
       span.before && against() !== 'year' ? shortTitle(span.before, span.by) : undefined
     const options = [
