@@ -274,6 +274,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       name: this.#settings.name,
       dimensions: this.dimensions,
       calendar: this.calendar,
+      historyDays: this.#settings.historyDays,
       overview: () => this.engine.connections.run(() => this.#overview()),
       live: (asOf) => this.engine.connections.run(() => readLive(asOf, this.engine)),
       history: (query) => this.#historyOfNow(query),

@@ -155,9 +155,10 @@ export async function list(
   const values = (range: Range, n: number) =>
     read('top', () => source.top(of, { ...range, ...asked, n }))
   const since = await sinceOf(source, calendar, read)
+  const unit = span.daysAgo < source.historyDays ? 'hour' : 'day'
   const [top, compared] = await Promise.all([
     values({ from: span.from, to: span.to }, Math.min(MAX_TOP_VALUES, n + WITHOUT_NAME)),
-    comparison<string | null>(span, { now, unit: 'hour', since, calendar }, async (range) =>
+    comparison<string | null>(span, { now, unit, since, calendar }, async (range) =>
       viewsIn(await values(range, MAX_TOP_VALUES), asked.under),
     ),
   ])

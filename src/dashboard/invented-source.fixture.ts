@@ -73,6 +73,7 @@ function viewsOf(hour: number): number {
 /** An activity at the time `now()`; what it was asked is in `asked`. */
 export class InventedSource implements DashboardSource {
   calendar: CalendarSource = UTC_DAYS
+  readonly historyDays = 8
   readonly name = 'forum'
   readonly dimensions: readonly string[]
   readonly asked: string[] = []

@@ -14,6 +14,8 @@ export interface DashboardSource extends Beginning {
   readonly dimensions: readonly string[]
   /** The hours and days that all figures are of. */
   readonly calendar: CalendarSource
+  /** Days whose hours {@link top} knows. Before, a range has the whole of its last day. */
+  readonly historyDays: number
   overview(): Promise<Dated<Overview>>
   /** Contents of the cells after this moment, the `asOf` of an overview. */
   live(asOf: string): Promise<LiveActivity>

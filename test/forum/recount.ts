@@ -32,6 +32,7 @@ interface Bar {
 }
 
 const WINDOW_MS = 600_000
+const HISTORY_DAYS = 8
 const percent = new Intl.NumberFormat('en-GB', { style: 'percent' })
 const change = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' })
 
@@ -241,8 +242,9 @@ async function ofLists(recount: Recount): Promise<void> {
     .all()) {
     const dimension = (await card.getAttribute('data-dimension')) ?? ''
     const asOf = await asOfIn(card)
-    const thisHour = Math.floor(Date.now() / HOUR_MS) * HOUR_MS
-    const end = Math.max(span.from, Math.min(span.to, thisHour))
+    // Further back, values are known by the day.
+    const unit = span.from - span.before.from < HISTORY_DAYS * DAY_MS ? HOUR_MS : DAY_MS
+    const end = Math.max(span.from, Math.min(span.to, Math.floor(Date.now() / unit) * unit))
     const now = await valuesIn(recount, dimension, span.from, span.to)
     const range = comparedWith(span, recount.wholeFrom, end)
     const over = await valuesIn(recount, dimension, range?.from ?? end, end)
