@@ -4,7 +4,15 @@
  * site has a core for itself. Targets are those of the project's issues about cost.
  */
 import { DOWN, outages, REPEATED, WELL } from '../overhead/outages.js'
-import { atOnce, byTurns, CONNECTIONS, type Running, start, stop } from '../overhead/full-load.js'
+import {
+  atOnce,
+  byTurns,
+  collectOften,
+  CONNECTIONS,
+  type Running,
+  start,
+  stop,
+} from '../overhead/full-load.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { renderingsIn } from '../overhead/page.js'
 import {
@@ -55,13 +63,15 @@ export async function run(bench: Bench): Promise<Chart> {
   const { text, alone } = divideCores()
   bench.setting('cores', { quick: text, normal: text })
   bench.setting('connections under full load', { quick: CONNECTIONS, normal: CONNECTIONS })
-  const rounds = bench.setting('rounds: a process of each contender', { quick: 1, normal: 6 })
+  const rounds = bench.setting('rounds: a process of each contender', { quick: 1, normal: 4 })
   const young = bench.setting('full load: first requests', { quick: 100, normal: 1_500 })
   const served = bench.setting('full load: requests served before', { quick: 100, normal: 20_000 })
+  const runs = bench.setting('runs of the collector before', { quick: 2, normal: 300 })
   const laps = bench.setting('full load: laps of a round', { quick: 1, normal: 4 })
   const seconds = bench.setting('full load: seconds of each in a lap', { quick: 0.3, normal: 1.5 })
   const rates = bench.setting('requests/s to each site', { quick: [50], normal: [300, 80, 20, 5] })
   const paced = bench.setting('seconds at these rates', { quick: [1], normal: [15, 30, 60, 60] })
+  const calm = bench.setting('seconds before, at each', { quick: [0], normal: [5, 5, 30, 10] })
   const pacedRounds = bench.setting('rounds at these rates', { quick: 1, normal: 3 })
   const [mariadb, memcached, redis] = await Promise.all([
     bench.mariadb(),
@@ -85,6 +95,9 @@ export async function run(bench: Bench): Promise<Chart> {
       app.served += (await crowd.ask('/', served)).length
       await app.finish()
     }
+    progress('the collector as old as the site')
+    const atRates = running.filter(({ contender }) => AT_RATES.includes(contender))
+    await collectOften(atRates, runs)
     progress(FULL_LOAD)
     const loaded =
       (path: string) =>
@@ -94,18 +107,17 @@ export async function run(bench: Bench): Promise<Chart> {
     progress(PAGE)
     const onPage = running.filter(({ contender }) => ON_A_PAGE.includes(contender))
     await byTurns(setup, onPage, PAGE, 1, loaded('/page'))
-    const atRates = running.filter(({ contender }) => AT_RATES.includes(contender))
     for (const one of running) if (!atRates.includes(one)) await stop(one)
     for (const [at, rate] of round < pacedRounds ? rates.entries() : []) {
       progress(atRate(rate))
-      await atOnce(setup, atRates, atRate(rate), rate, paced[at]!)
+      await atOnce(setup, atRates, atRate(rate), rate, { before: calm[at]!, seconds: paced[at]! })
     }
     for (const one of atRates) await stop(one)
   }
   const rate = bench.setting('fixed rate: requests/s to each site', { quick: 50, normal: 80 })
-  const calm = `fixed rate, ${atRate(rate)}`
+  const fixed = `fixed rate, ${atRate(rate)}`
   await outages(bench, mariadb, {
-    setting: calm,
+    setting: fixed,
     rate,
     rounds: bench.setting('fixed rate: rounds', { quick: 2, normal: 16, full: 40 }),
     seconds: bench.setting('fixed rate: seconds a round', { quick: 1, normal: 1.5, full: 6 }),
@@ -117,7 +129,7 @@ export async function run(bench: Bench): Promise<Chart> {
   if (bench.mode !== 'quick') {
     claimCost(bench)
     claimThroughput(bench)
-    claimCalm(bench, calm)
+    claimCalm(bench, fixed)
     claimRates(bench, rates)
   }
   return {
