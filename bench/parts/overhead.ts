@@ -63,7 +63,11 @@ export async function run(bench: Bench): Promise<Chart> {
   const { text, alone } = divideCores()
   bench.setting('cores', { quick: text, normal: text })
   bench.setting('connections under full load', { quick: CONNECTIONS, normal: CONNECTIONS })
-  const rounds = bench.setting('rounds: a process of each contender', { quick: 1, normal: 4 })
+  const rounds = bench.setting('rounds: a process of each contender', {
+    quick: 1,
+    normal: 3,
+    full: 8,
+  })
   const young = bench.setting('full load: first requests', { quick: 100, normal: 1_500 })
   const served = bench.setting('full load: requests served before', { quick: 100, normal: 20_000 })
   const runs = bench.setting('runs of the collector before', { quick: 2, normal: 300 })
@@ -72,7 +76,6 @@ export async function run(bench: Bench): Promise<Chart> {
   const rates = bench.setting('requests/s to each site', { quick: [50], normal: [300, 80, 20, 5] })
   const paced = bench.setting('seconds at these rates', { quick: [1], normal: [15, 30, 60, 60] })
   const calm = bench.setting('seconds before, at each', { quick: [0], normal: [5, 5, 30, 10] })
-  const pacedRounds = bench.setting('rounds at these rates', { quick: 1, normal: 3 })
   const [mariadb, memcached, redis] = await Promise.all([
     bench.mariadb(),
     bench.memcached(),
@@ -108,7 +111,7 @@ export async function run(bench: Bench): Promise<Chart> {
     const onPage = running.filter(({ contender }) => ON_A_PAGE.includes(contender))
     await byTurns(setup, onPage, PAGE, 1, loaded('/page'))
     for (const one of running) if (!atRates.includes(one)) await stop(one)
-    for (const [at, rate] of round < pacedRounds ? rates.entries() : []) {
+    for (const [at, rate] of rates.entries()) {
       progress(atRate(rate))
       await atOnce(setup, atRates, atRate(rate), rate, { before: calm[at]!, seconds: paced[at]! })
     }
