@@ -100,7 +100,8 @@ const counted = past
   .filter(({ page }) => page !== '/')
   .map(({ page, time }) => ({ item: page.slice('/threads/'.length), at: time }))
 await root.transaction((tx) => addHits(tx, hits.name, counted, UTC))
-site('site', { retentionHours: 24 * 400, historyDays: 366 }, 0)
+const historyDays = 366
+site('site', { retentionHours: 24 * 400, historyDays }, 0)
 site('young')
 site('empty', {}, 0)
 site('uncollected', { collect: false })
@@ -256,7 +257,8 @@ async function open(browser: Browser, name: string): Promise<Page> {
 
 async function recountOn(page: Page, picture: string, of: string): Promise<void> {
   const name = ['figures', 'shared'].includes(of) ? 'site' : of
-  const { numbers } = await recount(page, { database: root, name, hits: hits.name })
+  const counted = { database: root, name, hits: hits.name }
+  const { numbers } = await recount(page, name === 'site' ? { ...counted, historyDays } : counted)
   console.log(`${picture}: ${numbers} numbers are those of SQL`)
 }
 

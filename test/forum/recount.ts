@@ -14,6 +14,8 @@ export interface CountedSite {
   readonly name: string
   /** Name of its hits. */
   readonly hits?: string
+  /** Its option of that name, 8 by default. */
+  readonly historyDays?: number
 }
 
 interface Span {
@@ -32,7 +34,6 @@ interface Bar {
 }
 
 const WINDOW_MS = 600_000
-const HISTORY_DAYS = 8
 const percent = new Intl.NumberFormat('en-GB', { style: 'percent' })
 const change = new Intl.NumberFormat('en-GB', { style: 'percent', signDisplay: 'exceptZero' })
 
@@ -234,7 +235,7 @@ const OWN = new Map<string, string | null>([
 ])
 
 async function ofLists(recount: Recount): Promise<void> {
-  const { page, span } = recount
+  const { page, site, span } = recount
   const total = await viewsBetween(recount, span.from, span.to, Infinity)
   const shownTotal = total[1]!
   for (const card of await page
@@ -243,7 +244,8 @@ async function ofLists(recount: Recount): Promise<void> {
     const dimension = (await card.getAttribute('data-dimension')) ?? ''
     const asOf = await asOfIn(card)
     // Further back, values are known by the day.
-    const unit = span.from - span.before.from < HISTORY_DAYS * DAY_MS ? HOUR_MS : DAY_MS
+    const daysAgo = (span.from - span.before.from) / DAY_MS
+    const unit = daysAgo < (site.historyDays ?? 8) ? HOUR_MS : DAY_MS
     const end = Math.max(span.from, Math.min(span.to, Math.floor(Date.now() / unit) * unit))
     const now = await valuesIn(recount, dimension, span.from, span.to)
     const range = comparedWith(span, recount.wholeFrom, end)
