@@ -51,6 +51,7 @@ test('a share is nothing only if there is none, and a change is one from 2 % on'
 test('an age is short, and a span is in the largest unit that it is whole in', () => {
   for (const [seconds, text] of [
     [0.4, '0 s'],
+    [0.6, '1 s'],
     [99, '99 s'],
     [100, '2 min'],
     [5_999, '100 min'],

@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from '../../test/fast-check.js'
-import { short } from './assets/format.js'
 import { size } from './assets/grid.js'
 import { fullName, label, ownWords } from './assets/label.js'
 
@@ -85,7 +84,7 @@ test('a page is decoded where it can be, and its tip has it as it was sent, too'
   assert.equal(label('device', 'DE'), 'DE')
 })
 
-test('amounts are in the unit in which they are short', () => {
+test('amounts of bytes are in the unit in which they are short', () => {
   const digits = (text: string): string => text.replace(/[.,\u066b]/, '.')
   for (const [bytes, text] of [
     [1, '1 byte'],
@@ -96,16 +95,5 @@ test('amounts are in the unit in which they are short', () => {
     [12_340_000, '12.3 MB'],
   ] as const) {
     assert.equal(digits(size(bytes)), text)
-  }
-  for (const [seconds, text] of [
-    [0.6, '1 s'],
-    [99, '99 s'],
-    [100, '2 min'],
-    [5_999, '100 min'],
-    [6_000, '2 h'],
-    [172_799, '48 h'],
-    [172_800, '2 d'],
-  ] as const) {
-    assert.equal(short(seconds), text)
   }
 })

@@ -30,6 +30,40 @@ test('the hours of a line are in UTC, in every time zone of the machine', async 
   assert.deepEqual(runs, ['2026-05-17T13:30:00.000Z', '2026-05-18T13:30:00.000Z'])
 })
 
+test('a moment for which a timer is early comes once', async () => {
+  runCronOnVirtualTime()
+  const clock = new ManualClock(Date.parse('2026-05-17T00:00:00.500Z'))
+  let runs = 0
+  const started = schedule('* * * * * *', async () => runs++, {
+    now: () => wallRead(clock.now()),
+    elapsed: clock.elapsed,
+    after: (ms, work) => clock.after(ms > 1 ? ms - 1 : ms, work),
+  })
+  await clock.advance(10_000)
+  started.stop()
+  assert.equal(runs, 10)
+})
+
+test('a wall clock that is set back while work runs delays no later run', async () => {
+  runCronOnVirtualTime()
+  const clock = new ManualClock(Date.parse('2026-05-17T00:00:00Z'))
+  let behind = 0
+  const runs: number[] = []
+  const work = async (): Promise<void> => {
+    runs.push(clock.elapsed())
+    if (runs.length === 2) behind = 3_600_000
+  }
+  const started = schedule('*/3 * * * * *', work, {
+    now: () => wallRead(clock.now() - behind),
+    elapsed: clock.elapsed,
+    after: clock.after.bind(clock),
+  })
+  await clock.advance(15_000)
+  started.stop()
+  const waits = runs.slice(1).map((at, n) => at - runs[n]!)
+  assert.deepEqual(waits, [3_000, 3_000, 3_000, 3_000])
+})
+
 test('nothing of a line stays with node-cron', () => {
   const before = getTasks().size
   periodOf('*/10 * * * * *')

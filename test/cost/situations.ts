@@ -116,7 +116,9 @@ function requestOf(url: string): [IncomingMessage, ServerResponse] {
   const req = new IncomingMessage(new Socket())
   Object.assign(req, { url, method: 'GET' })
   const res = new ServerResponse(req)
-  const end = (): void => void (res.statusCode < 500 && res.statusCode >= 400 && refused.push(url))
+  const end = (): void => {
+    if (res.statusCode >= 400 && res.statusCode < 500) refused.push(url)
+  }
   return [req, Object.assign(res, { end })]
 }
 
