@@ -9,11 +9,12 @@ import { CONNECTIONS } from '../overhead/full-load.js'
 import { Crowd, type Load } from '../overhead/load.js'
 import { type App, Site } from '../overhead/site.js'
 import { MARIADB, POSTGRES, type Server } from './servers.js'
+import { less } from '../harness/samples.js'
 
 export const EMPTY_HOOK = 'empty hook'
 export const WIDE_CACHE = 'wide-cache'
 export const INSERT = 'one INSERT per visit'
-export const STATEMENTS: Metric = { metric: 'statements/visit', better: 'less' }
+export const STATEMENTS = less('statements/visit')
 
 const PEERS = [
   { way: WIDE_CACHE, peers: { [MARIADB]: 'wide-cache', [POSTGRES]: 'wide-cache' } },

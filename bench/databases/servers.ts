@@ -52,19 +52,13 @@ export async function startServers(bench: Bench): Promise<Server[]> {
     bench.mariadb(MARIADB_OPTIONS),
     bench.postgres(POSTGRES_SETTINGS),
   ])
-  bench.setting('durability of both', {
-    quick: 'each commit on the disk; no binary log, no standby',
-    normal: 'each commit on the disk; no binary log, no standby',
-  })
-  bench.setting('buffers of both, MB', { quick: MEMORY_MB, normal: MEMORY_MB })
+  bench.setting('durability of both', 'each commit on the disk; no binary log, no standby')
+  bench.setting('buffers of both, MB', MEMORY_MB)
   await postgres.tell('CREATE EXTENSION pg_stat_statements')
   return [
     {
       label: MARIADB,
-      async create(name) {
-        await mariadb.createDatabase(name)
-        return mariadb.url(name)
-      },
+      create: mariadb.createDatabase,
       open: (url) => new MysqlDatabase(url),
       nextval: (sequence) => `NEXTVAL(${sequence})`,
       async analyze(name) {

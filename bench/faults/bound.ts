@@ -1,13 +1,11 @@
 /** How often faults lost a visit of a living process: the bound that is quoted counts faults. */
 import { mostLikely } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
+import { less, neutral } from '../harness/samples.js'
 
 /** Faults of wide-cache, and those of them that lost a visit of a process that lived. */
-export const COUNTED = { metric: 'faults', better: null } as const
-export const LOSING = {
-  metric: 'faults that lost a visit of a living process',
-  better: 'less',
-} as const
+export const COUNTED = neutral('faults')
+export const LOSING = less('faults that lost a visit of a living process')
 /** The contender of these runs. */
 export const REPEATED = 'wide-cache, fault after fault'
 /** The kind of those that happen at the same time. */

@@ -5,15 +5,13 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import { type FaultyTcp, startFaultyTcp } from '../../test/servers/faulty-tcp.js'
+import type { FaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import { Child } from '../harness/child.js'
 import type { Bench } from '../harness/part.js'
 import type { Contender } from './contenders.js'
 
 const CLOSE_TIMEOUT_MS = 30_000
-/** The proxy keeps what it has passed on, for tests, until it is told to forget. */
-const FORGET_MS = 250
 /**
  * As careful users run Redis: what is acknowledged is in the kernel's hands (a killed server loses
  * nothing), and on disk within a second.
@@ -71,9 +69,8 @@ export class Cell {
     const [memcached, redis, proxy] = await Promise.all([
       bench.memcached(),
       bench.redis(PERSISTENCE),
-      startFaultyTcp(`127.0.0.1:${site.mariadb.port}`),
+      bench.proxy(`127.0.0.1:${site.mariadb.port}`),
     ])
-    const forgetting = setInterval(() => proxy.forget(), FORGET_MS)
     const cell = new Cell(site, [memcached, redis], proxy, (contender) => {
       const mysqlUrl = new URL(site.mariadb.url(databaseOf(contender)))
       mysqlUrl.port = String(proxy.port)
@@ -85,11 +82,7 @@ export class Cell {
         options: site.options,
       }
     })
-    bench.after(() => {
-      clearInterval(forgetting)
-      cell.#end()
-      return proxy.close()
-    })
+    bench.after(() => cell.#end())
     await Promise.all([cell.startWorker(), cell.startWebProcesses(site.since)])
     return cell
   }

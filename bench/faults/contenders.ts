@@ -14,6 +14,8 @@ export interface Contender {
   readonly worker?: true
 }
 
+const BY_WORKER = { table: 'visits', worker: true } as const
+
 export const WIDE_CACHE: Contender = {
   peer: 'wide-cache',
   label: 'wide-cache',
@@ -25,37 +27,10 @@ export const WIDE_CACHE: Contender = {
 
 export const CONTENDERS: readonly Contender[] = [
   WIDE_CACHE,
-  {
-    peer: 'get-and-set',
-    label: 'get and set',
-    table: 'visits',
-    periodSeconds: 3,
-    rate: 10,
-    worker: true,
-  },
-  {
-    peer: 'append-per-visit',
-    label: 'append per visit',
-    table: 'visits',
-    periodSeconds: 3,
-    rate: 10,
-    worker: true,
-  },
-  {
-    peer: 'redis-list',
-    label: 'Redis list',
-    table: 'visits',
-    periodSeconds: 0.5,
-    rate: 10,
-    worker: true,
-  },
-  {
-    peer: 'redis-hash',
-    label: 'Redis hash, 60 s',
-    table: 'counts',
-    periodSeconds: 60,
-    rate: 5,
-  },
+  { peer: 'get-and-set', label: 'get and set', periodSeconds: 3, rate: 10, ...BY_WORKER },
+  { peer: 'append-per-visit', label: 'append per visit', periodSeconds: 3, rate: 10, ...BY_WORKER },
+  { peer: 'redis-list', label: 'Redis list', periodSeconds: 0.5, rate: 10, ...BY_WORKER },
+  { peer: 'redis-hash', label: 'Redis hash, 60 s', table: 'counts', periodSeconds: 60, rate: 5 },
   {
     peer: 'insert-per-visit',
     label: 'INSERT per visit',
@@ -63,13 +38,7 @@ export const CONTENDERS: readonly Contender[] = [
     periodSeconds: 1,
     rate: 10,
   },
-  {
-    peer: 'buffer',
-    label: '10 s buffer',
-    table: 'visits',
-    periodSeconds: 10,
-    rate: 5,
-  },
+  { peer: 'buffer', label: '10 s buffer', table: 'visits', periodSeconds: 10, rate: 5 },
   {
     peer: 'buffer-updates',
     label: '10 s buffer, row by row',

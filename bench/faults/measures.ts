@@ -1,11 +1,12 @@
 /** What is kept of the cost of a fault: a sample for each site. */
-import type { Bench, Metric } from '../harness/part.js'
+import type { Bench } from '../harness/part.js'
 import { WIDE_CACHE } from './contenders.js'
 import type { Costs } from './costs.js'
+import { neutral } from '../harness/samples.js'
 
-export const LOST: Metric = { metric: 'ms of traffic lost', better: null }
-export const TWICE: Metric = { metric: 'ms of traffic twice', better: null }
-export const CAUGHT_UP: Metric = { metric: 's until caught up', better: null }
+export const LOST = neutral('ms of traffic lost')
+export const TWICE = neutral('ms of traffic twice')
+export const CAUGHT_UP = neutral('s until caught up')
 
 export function record({ samples }: Bench, { fault, contender, costs }: Costs): void {
   // What a killed process loses is a matter of chance.

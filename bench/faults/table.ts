@@ -13,8 +13,7 @@ export async function openTable(
   database: string,
   table: VisitTable,
 ): Promise<void> {
-  await mariadb.createDatabase(database)
-  const url = mariadb.url(database)
+  const url = await mariadb.createDatabase(database)
   if (table === 'activities') {
     const tables = new MysqlDatabase(url)
     await tables.migrate()

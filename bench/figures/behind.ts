@@ -1,35 +1,33 @@
 /** Figures of what happens behind the request: the parts `drain` and `stats`. */
 import { number } from '../harness/table.js'
-import { bySetting, type Figures, metric, settingsOf, share, shown } from './measured.js'
+import { bySetting, type Figures, settingsOf, share, shown } from './measured.js'
+import {
+  COLLECTOR,
+  DIMENSIONS,
+  HEAP,
+  LIMIT,
+  NO_LEDGER,
+  PEAK,
+  SINGLE,
+  SPEED,
+  SUMS,
+  WITH_SUMS,
+} from '../parts/drain.js'
+import { CONTENDERS, HISTORIES, HOURS, MS, QUERIES, REFRESH, TOP } from '../parts/stats.js'
 
-const COLLECTOR = 'collector'
-const DIMENSIONS = 'collector, with dimensions'
-const SUMS = 'collector, with sums only'
-const NO_LEDGER = 'collector, without the ledger'
-const RAW = 'raw INSERTs of 1,000'
-const WITH_SUMS = 'raw INSERTs and their sums'
-const SINGLE = 'single INSERTs'
-const SPEED = metric('rows/s')
-
-const REFRESH = 'activity.stats()'
-const READERS = [REFRESH, 'COUNT(*)', 'COUNT(DISTINCT visitor)']
-const MS = metric('ms')
-const HISTORY = 'history(), 24 hours'
-const TOP = "top('page') of a day"
-const HISTORIES = [HISTORY, 'history(), 30 days', TOP, 'GROUP BY hour', 'GROUP BY page']
 const AT_ONCE = ' at once'
 
 export const collecting = bySetting('drain', COLLECTOR, (setting, samples) => ({
   'rows waiting': number(Number(setting)),
   'collected, rows/s': shown(samples.spread(COLLECTOR, setting, SPEED)),
   "with `keep: 'sums'`, rows/s": shown(samples.spread(SUMS, setting, SPEED)),
-  '% of raw `INSERT`s': share(samples.ratio(COLLECTOR, RAW, setting, SPEED)),
+  '% of raw `INSERT`s': share(samples.ratio(COLLECTOR, LIMIT, setting, SPEED)),
   '% of raw `INSERT`s that keep the same sums': share(
     samples.ratio(COLLECTOR, WITH_SUMS, setting, SPEED),
   ),
   'times single `INSERT`s': shown(samples.ratio(COLLECTOR, SINGLE, setting, SPEED)),
-  'peak memory, MiB': shown(samples.spread(COLLECTOR, setting, metric('peak RSS, MiB'))),
-  'heap afterwards, MiB': shown(samples.spread(COLLECTOR, setting, metric('heap after gc, MiB'))),
+  'peak memory, MiB': shown(samples.spread(COLLECTOR, setting, PEAK)),
+  'heap afterwards, MiB': shown(samples.spread(COLLECTOR, setting, HEAP)),
 }))
 
 /** What it costs that each frame comes exactly once. */
@@ -55,13 +53,13 @@ export const reading = bySetting('stats', REFRESH, (setting, samples) => {
     'visits in the window': visits,
     'visitors among them': visitors,
     ...Object.fromEntries(
-      READERS.map((name) => [`\`${name}\`, ms`, shown(samples.spread(name, setting, MS))]),
+      CONTENDERS.map((name) => [`\`${name}\`, ms`, shown(samples.spread(name, setting, MS))]),
     ),
   }
 })
 
 /** The history and the top pages, beside what a site without sums asks. */
-export const readingHistory = bySetting('stats', HISTORY, (setting, samples) =>
+export const readingHistory = bySetting('stats', HOURS, (setting, samples) =>
   setting.endsWith(AT_ONCE)
     ? undefined
     : {
@@ -75,13 +73,13 @@ export const readingHistory = bySetting('stats', HISTORY, (setting, samples) =>
 export const readingAtOnce: Figures = (read) => {
   const measured = read('stats')
   return {
-    rows: [REFRESH, HISTORY, TOP].flatMap((name) =>
+    rows: [REFRESH, HOURS, TOP].flatMap((name) =>
       settingsOf(measured, name)
         .filter((setting) => setting.endsWith(AT_ONCE))
         .map((setting) => ({
           'who asks': setting,
           'for what': name,
-          queries: shown(measured.samples.spread(name, setting, metric('queries'))),
+          queries: shown(measured.samples.spread(name, setting, QUERIES)),
           'ms until the last is answered': shown(measured.samples.spread(name, setting, MS)),
         })),
     ),

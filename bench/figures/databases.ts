@@ -2,7 +2,6 @@
 import { CALLS } from '../databases/calls.js'
 import { EMPTY_HOOK, INSERT, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
 import { MARIADB, POSTGRES } from '../databases/servers.js'
-import type { Metric } from '../harness/samples.js'
 import { number } from '../harness/table.js'
 import { CPU, CPU_WHOLE } from '../overhead/contenders.js'
 import {
@@ -15,28 +14,20 @@ import {
   STATS,
   TOP,
 } from '../parts/databases.js'
-import { type Figures, shown } from './measured.js'
+import { type Figures, shown, sideBySide } from './measured.js'
 
-const ROWS: readonly (readonly [row: string, setting: string, metric: Metric])[] = [
-  ['rows/s that a collector commits', COMMIT, ROWS_PER_SECOND],
-  ["CPU time of the collector's process, µs a row", COMMIT, CPU_A_ROW],
-  ['rows/s that the retention removes', REMOVE, ROWS_PER_SECOND],
-  ['`stats()`, ms', STATS, MS],
-  ["`top('page')` of a day, ms", TOP, MS],
-  ...Object.values(CALLS).map((name) => [name, name, RATE] as const),
-]
-
-export const databases: Figures = (read) => {
-  const { samples } = read('databases')
-  return {
-    rows: ROWS.map(([measure, setting, metric]) => ({
-      measure,
-      [MARIADB]: shown(samples.spread(MARIADB, setting, metric)),
-      [POSTGRES]: shown(samples.spread(POSTGRES, setting, metric)),
-      'PostgreSQL / MariaDB': shown(samples.ratio(POSTGRES, MARIADB, setting, metric)),
-    })),
-  }
-}
+export const databases = sideBySide(
+  'databases',
+  [MARIADB, POSTGRES],
+  [
+    ['rows/s that a collector commits', COMMIT, ROWS_PER_SECOND],
+    ["CPU time of the collector's process, µs a row", COMMIT, CPU_A_ROW],
+    ['rows/s that the retention removes', REMOVE, ROWS_PER_SECOND],
+    ['`stats()`, ms', STATS, MS],
+    ["`top('page')` of a day, ms", TOP, MS],
+    ...Object.values(CALLS).map((name) => [name, name, RATE] as const),
+  ],
+)
 
 export const databasesRequests: Figures = (read) => {
   const { samples } = read('databases')

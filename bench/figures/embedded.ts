@@ -1,8 +1,19 @@
 /** A site of one process: the part `embedded`. */
 import { number } from '../harness/table.js'
-import { type Figures, metric, settingsOf, shown } from './measured.js'
+import type { Metric } from '../harness/samples.js'
+import {
+  BYTES,
+  CPU,
+  IN_SQL,
+  REMOVED,
+  removing,
+  REQUESTS,
+  SPEED,
+  STATS,
+  TURNS,
+} from '../parts/embedded.js'
+import { type Figures, settingsOf, shown } from './measured.js'
 
-const REQUESTS = 'requests'
 const ALL = 'rows, visitors, sums'
 const CONTENDERS = [
   ['nothing', 'nothing is counted', ''],
@@ -24,18 +35,18 @@ export const embedded: Figures = (read) => {
           (measure) =>
             measure.contender === name &&
             measure.setting === setting &&
-            measure.metric === 'bytes/visit',
+            measure.metric === BYTES.metric,
         ),
       )
-      const of = (setting: string | undefined, what: string): string =>
-        setting === undefined ? '' : shown(samples.spread(name, setting, metric(what)))
+      const of = (setting: string | undefined, what: Metric): string =>
+        setting === undefined ? '' : shown(samples.spread(name, setting, what))
       return {
         contender: label,
         'SQL has': keeps,
-        'CPU until the visit is in SQL, µs a request': of(REQUESTS, 'CPU µs/request until in SQL'),
-        'CPU, µs a request': of(REQUESTS, 'CPU µs/request'),
-        'statistics, ms': of(visits, 'stats, ms'),
-        'bytes a visit': of(visits, 'bytes/visit'),
+        'CPU until the visit is in SQL, µs a request': of(REQUESTS, IN_SQL),
+        'CPU, µs a request': of(REQUESTS, CPU),
+        'statistics, ms': of(visits, STATS),
+        'bytes a visit': of(visits, BYTES),
       }
     }),
   }
@@ -47,24 +58,18 @@ export const embeddedCollecting: Figures = (read) => {
   const { samples } = measured
   const sizes = settingsOf(measured, 'rows').filter((setting) => /^\d+$/.test(setting))
   const longest = (name: string, setting: string): string =>
-    number(
-      Math.max(
-        ...samples.of(name, setting, metric('longest turn without waiting for a processor, ms')),
-      ),
-    )
+    number(Math.max(...samples.of(name, setting, TURNS.own)))
   return {
     rows: sizes.flatMap((size) =>
       CONTENDERS.filter(([name]) => name !== 'nothing').map(([name, label]) => {
-        const removes = settingsOf(measured, name).includes(`${size} removed`)
+        const removes = settingsOf(measured, name).includes(removing(size))
         return {
           'rows waiting': number(Number(size)),
           contender: label,
-          'rows/s': shown(samples.spread(name, size, metric('rows/s'))),
+          'rows/s': shown(samples.spread(name, size, SPEED)),
           'event loop held, ms': name === 'INSERT' ? '' : longest(name, size),
-          'removed, rows/s': removes
-            ? shown(samples.spread(name, `${size} removed`, metric('rows/s removed')))
-            : '',
-          'held while removing, ms': removes ? longest(name, `${size} removed`) : '',
+          'removed, rows/s': removes ? shown(samples.spread(name, removing(size), REMOVED)) : '',
+          'held while removing, ms': removes ? longest(name, removing(size)) : '',
         }
       }),
     ),

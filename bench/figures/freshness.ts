@@ -1,15 +1,15 @@
 /** Figures of how soon visits are in the figures: the part `freshness`. */
-import type { Samples } from '../harness/samples.js'
+import type { Metric, Samples } from '../harness/samples.js'
 import { number } from '../harness/table.js'
-import { bySetting, metric } from './measured.js'
+import { METRICS, WIDE_CACHE } from '../parts/freshness.js'
+import { bySetting } from './measured.js'
 
-const WIDE_CACHE = 'wide-cache'
 const IDLE = ' idle processes'
 
 /** Columns with the medians of these metrics. */
-function medians(samples: Samples, setting: string, names: readonly string[]) {
+function medians(samples: Samples, setting: string, metrics: readonly Metric[]) {
   return Object.fromEntries(
-    names.map((name) => [name, number(samples.spread(WIDE_CACHE, setting, metric(name)).median)]),
+    metrics.map((of) => [of.metric, number(samples.spread(WIDE_CACHE, setting, of).median)]),
   )
 }
 
@@ -17,7 +17,7 @@ export const freshness = bySetting('freshness', WIDE_CACHE, (setting, samples) =
   setting.includes('/s')
     ? {
         'processes, visits in all': setting,
-        ...medians(samples, setting, ['p50, s', 'p95, s', 'max, s']),
+        ...medians(samples, setting, [METRICS.median, METRICS.p95, METRICS.most]),
       }
     : undefined,
 )
@@ -26,11 +26,7 @@ export const idle = bySetting('freshness', WIDE_CACHE, (setting, samples) =>
   setting.endsWith(IDLE)
     ? {
         'without visits': setting,
-        ...medians(samples, setting, [
-          'SQL statements/s',
-          'pipelined cache reads/s',
-          'keys read/s',
-        ]),
+        ...medians(samples, setting, [METRICS.statements, METRICS.reads, METRICS.keys]),
       }
     : undefined,
 )

@@ -12,20 +12,10 @@ import {
 } from '../loss/batches.js'
 import { number } from '../harness/table.js'
 import * as overhead from '../overhead/contenders.js'
-import {
-  type Figures,
-  loss,
-  type Measured,
-  metric,
-  type Read,
-  settingsOf,
-  shown,
-} from './measured.js'
+import { type Figures, loss, type Measured, type Read, settingsOf, shown } from './measured.js'
+import { LOST, VISITS } from '../parts/loss.js'
 import { FULL_LOAD } from '../parts/overhead.js'
 import { named, cost, costInSql, ofHook } from './requests.js'
-
-const LOST = metric('lost, % of recorded')
-const RECORDED = metric('visits recorded')
 
 /** By the width of the grid: get and set at each rate, and the worst of the others at any rate. */
 export const losses: Figures = (read) => {
@@ -87,7 +77,7 @@ export function lostOf(
 ): string {
   let [lost, recorded] = [0, 0]
   for (const setting of settings) {
-    const all = samples.of(contender, setting, RECORDED)
+    const all = samples.of(contender, setting, VISITS)
     for (const [at, percent] of samples.of(contender, setting, LOST).entries()) {
       lost += Math.round((percent / 100) * all[at]!)
       recorded += all[at]!

@@ -74,10 +74,24 @@ export const bySetting =
     return { rows: rows.filter((one) => one !== undefined) }
   }
 
-/** Returns a metric of which only the name matters. */
-export function metric(name: string): Metric {
-  return { metric: name, better: null }
-}
+/** Measures of a part, each of two contenders and their ratio. */
+export const sideBySide =
+  (
+    part: string,
+    [one, other]: readonly [string, string],
+    measures: readonly (readonly [row: string, setting: string, metric: Metric])[],
+  ): Figures =>
+  (read) => {
+    const { samples } = read(part)
+    return {
+      rows: measures.map(([measure, setting, metric]) => ({
+        measure,
+        [one]: shown(samples.spread(one, setting, metric)),
+        [other]: shown(samples.spread(other, setting, metric)),
+        [`${other} / ${one}`]: shown(samples.ratio(other, one, setting, metric)),
+      })),
+    }
+  }
 
 /** `12.3 (11.9-12.8)`, or `12.3` where the middle half is as narrow as what is shown. */
 export function shown(spread: Spread, show: (value: number) => string = number): string {

@@ -3,7 +3,8 @@ import { number } from '../harness/table.js'
 import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apart.js'
 import { WORKING } from '../relatives/word-count.js'
 import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
-import { bySetting, type Figures, type Measured, metric, settingsOf, shown } from './measured.js'
+import { neutral } from '../harness/samples.js'
+import { bySetting, type Figures, type Measured, settingsOf, shown } from './measured.js'
 
 /** Numbers of callers that the table prefers, of those that a pair was measured with. */
 const CALLERS = ['64 callers', '32 callers']
@@ -60,12 +61,12 @@ function row(
     )
   const both = of(ours).filter((setting) => of(baseline).includes(setting))
   const callers = CALLERS.find((setting) => both.includes(setting)) ?? CALLERS[0]!
-  const speed = metric(name)
+  const speed = neutral(name)
   const rate = (contender: string): string =>
     shown(samples.spread(contender, callers, speed), (value) => number(Math.round(value)))
   const latency = (contender: string): string =>
     [P50, P99]
-      .map(({ metric: name }) => samples.spread(contender, callers, metric(name)).median)
+      .map(({ metric: name }) => samples.spread(contender, callers, neutral(name)).median)
       .map((ms) => number(Number(ms.toPrecision(3))))
       .join(', ')
   return {

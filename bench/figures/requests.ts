@@ -19,7 +19,8 @@ import {
 import type { Metric, Samples } from '../harness/samples.js'
 import { interval } from '../harness/statistics.js'
 import { costText } from '../harness/table.js'
-import { type Figures, metric, settingsOf, share, shown } from './measured.js'
+import { BYTES, NS } from '../parts/micro.js'
+import { type Figures, settingsOf, share, shown } from './measured.js'
 
 const WHOLE = 'the whole'
 
@@ -121,13 +122,12 @@ export const outages: Figures = (read) => {
 export const steps: Figures = (read) => {
   const measured = read('micro')
   const { samples, result } = measured
-  const [ns, bytes] = [metric('ns/visit'), metric('bytes/visit')]
   return {
     rows: [...new Set(result.measures.map(({ contender }) => contender))].map((name) => ({
       step: name,
-      'ns a visit': shown(samples.spread(name, '', ns)),
-      '% of the whole': share(samples.ratio(name, WHOLE, '', ns)),
-      'bytes a visit': shown(samples.spread(name, '', bytes)),
+      'ns a visit': shown(samples.spread(name, '', NS)),
+      '% of the whole': share(samples.ratio(name, WHOLE, '', NS)),
+      'bytes a visit': shown(samples.spread(name, '', BYTES)),
     })),
   }
 }

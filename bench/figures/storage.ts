@@ -2,10 +2,10 @@
  * Space of a site's visits, and of what stays of them, on the disk: measured by the part `drain`.
  */
 import { number } from '../harness/table.js'
-import { type Figures, metric, settingsOf } from './measured.js'
+import { BYTES, STORAGE } from '../parts/drain.js'
+import { type Figures, settingsOf } from './measured.js'
 
 const SECONDS_A_DAY = 86_400
-const SETTING = 'storage'
 const RATES = [10, 100, 1_000]
 const MIB = 2 ** 20
 
@@ -34,9 +34,9 @@ const KEPT: readonly (readonly [
 export const storage: Figures = (read) => {
   const measured = read('drain')
   return {
-    rows: KEPT.filter(([table]) => settingsOf(measured, table).includes(SETTING)).map(
+    rows: KEPT.filter(([table]) => settingsOf(measured, table).includes(STORAGE)).map(
       ([table, kept, rows]) => {
-        const bytes = measured.samples.spread(table, SETTING, metric('bytes/row')).median
+        const bytes = measured.samples.spread(table, STORAGE, BYTES).median
         return {
           table: `\`${table}\``,
           'bytes a row': number(Math.round(bytes)),

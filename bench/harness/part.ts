@@ -1,13 +1,25 @@
 /** The means that a part of the benchmark is given, and the report that it returns. */
+import type { FaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { Memcached, MemcachedOptions } from '../../test/servers/memcached.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Postgres } from '../../test/servers/postgres.js'
 import type { Redis } from '../../test/servers/redis.js'
 import type { Chart } from './chart.js'
+import type { Child } from './child.js'
+import type { Cores } from './cores.js'
 import type { Metric, Samples } from './samples.js'
 
 /** `quick`: under half a minute, to see that it runs; `full`: as long as it takes. */
 export type Mode = 'quick' | 'normal' | 'full'
+
+export type Setting = string | number | readonly (string | number)[]
+
+/** A value by the mode; `full` is as `normal` if it is not given. */
+export interface ByMode<T> {
+  readonly quick: T
+  readonly normal: T
+  readonly full?: T
+}
 
 /** A part of the benchmark, as its file in `bench/parts/` exports it. */
 export interface Part {
@@ -17,11 +29,8 @@ export interface Part {
 export interface Bench {
   readonly mode: Mode
   readonly samples: Samples
-  /** The value of this mode, kept under `name` among the settings of the result. */
-  setting<T extends string | number | readonly (string | number)[]>(
-    name: string,
-    values: { quick: T; normal: T; full?: T },
-  ): T
+  /** The value of this mode, or of all, kept under `name` among the settings of the result. */
+  setting<T extends Setting>(name: string, values: T | ByMode<T>): T
   /** Shown on a terminal, in the place of what was shown before. */
   progress(text: string): void
   /**
@@ -34,6 +43,10 @@ export interface Bench {
   mariadb(options?: readonly string[]): Promise<MariaDb>
   postgres(settings?: Readonly<Record<string, string>>): Promise<Postgres>
   redis(options?: readonly string[]): Promise<Redis>
+  /** A way to the server at `target`, `host:port`, that can be slow or cut. */
+  proxy(target: string): Promise<FaultyTcp>
+  /** A program of ours in a process of its own, ended after this part. */
+  child(program: URL, how?: Cores['alone']): Child
   /** To be done when the part has ended, however it ends; the last first. */
   after(work: () => unknown): void
 }

@@ -1,16 +1,21 @@
 /** Runs one part: hands it its servers, and prints and keeps what it found. */
 import type { Program } from '../../test/servers/binaries.js'
 import { ensureBinaries } from '../../test/servers/binaries.js'
+import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import { startMariadb } from '../../test/servers/mariadb.js'
 import { startMemcached } from '../../test/servers/memcached.js'
 import { startPostgres } from '../../test/servers/postgres.js'
 import { startRedis } from '../../test/servers/redis.js'
+import { Child } from './child.js'
 import { commitOf, machine, versions } from './machine.js'
-import type { Bench, Mode, Part } from './part.js'
+import type { Bench, ByMode, Mode, Part, Setting } from './part.js'
 import { formOf, sourcesOf } from './parts.js'
 import { type Claim, RESULTS, write } from './result.js'
 import { type Measure, Samples } from './samples.js'
 import { markdown, type Table, withSpread } from './table.js'
+
+/** The proxy keeps what it has passed on, for tests, until it is told to forget. */
+const FORGET_MS = 250
 
 /**
  * Whether all that was claimed has been shown. The result goes to `folder`, named after the part.
@@ -45,7 +50,8 @@ export async function run(
   const bench: Bench = {
     mode,
     samples: new Samples(),
-    setting(of, { quick, normal, full = normal }) {
+    setting(of, values) {
+      const { quick, normal, full = normal } = byMode(values)
       const value = { quick, normal, full }[mode]
       settings[of] = value
       return value
@@ -56,6 +62,20 @@ export async function run(
     mariadb: (options) => started('mariadb', () => startMariadb(options)),
     postgres: (settings) => started('postgres', () => startPostgres(settings)),
     redis: (options) => started('redis', () => startRedis(options)),
+    async proxy(target) {
+      const proxy = await startFaultyTcp(target)
+      const forgetting = setInterval(() => proxy.forget(), FORGET_MS)
+      afterwards.push(() => {
+        clearInterval(forgetting)
+        return proxy.close()
+      })
+      return proxy
+    },
+    child(program, how) {
+      const child = new Child(program, how)
+      afterwards.push(() => child.end())
+      return child
+    },
     after: (work) => void afterwards.push(work),
   }
 
@@ -125,6 +145,11 @@ export function tablesOf(measures: readonly Measure[]): Table[] {
           }))
     return { title, rows }
   })
+}
+
+function byMode<T extends Setting>(values: T | ByMode<T>): ByMode<T> {
+  const each = typeof values === 'object' && 'quick' in values
+  return each ? values : { quick: values, normal: values }
 }
 
 function progressOf(name: string): (text: string) => void {

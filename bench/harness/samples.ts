@@ -15,6 +15,13 @@ export interface Measure extends Spread {
 
 export type Metric = Pick<Measure, 'metric' | 'better'>
 
+/** The less the better. */
+export const less = (metric: string): Metric => ({ metric, better: 'less' })
+/** The more the better. */
+export const more = (metric: string): Metric => ({ metric, better: 'more' })
+/** Neither is better, or only the name matters. */
+export const neutral = (metric: string): Metric => ({ metric, better: null })
+
 export class Samples {
   readonly #series = new Map<string, Omit<Measure, keyof Spread> & { readonly samples: number[] }>()
 

@@ -20,6 +20,10 @@ export function quantile(samples: readonly number[], q: number): number {
   return low + (high - low) * (at - Math.floor(at))
 }
 
+export function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0)
+}
+
 export function median(samples: readonly number[]): number {
   return quantile(samples, 0.5)
 }
@@ -109,5 +113,5 @@ export function lineThrough(points: readonly { readonly x: number; readonly y: n
 }
 
 function mean(values: readonly number[]): number {
-  return values.reduce((sum, value) => sum + value, 0) / values.length
+  return sum(values) / values.length
 }

@@ -8,21 +8,15 @@ export interface Contender {
   readonly table: 'visits' | 'activities'
 }
 
-export const GET_AND_SET: Contender = {
-  peer: 'get-and-set',
-  label: 'get and set',
-  table: 'visits',
-}
-export const APPEND: Contender = {
-  peer: 'append-per-visit',
-  label: 'one append per visit',
-  table: 'visits',
-}
-export const WIDE_CACHE: Contender = {
-  peer: 'wide-cache',
-  label: 'wide-cache',
-  table: 'activities',
-}
+const contender = (
+  peer: Contender['peer'],
+  label: string,
+  table: Contender['table'] = 'visits',
+): Contender => ({ peer, label, table })
+
+export const GET_AND_SET = contender('get-and-set', 'get and set')
+export const APPEND = contender('append-per-visit', 'one append per visit')
+export const WIDE_CACHE = contender('wide-cache', 'wide-cache', 'activities')
 export const CONTENDERS = [GET_AND_SET, APPEND, WIDE_CACHE] as const
 
 /** A contender at a rate and width; several copies of it have grids of their own. */
@@ -48,6 +42,8 @@ export interface Batch {
 
 /** The width of the first design. */
 export const FIRST_WIDTH = 15
+
+const ALONE = { width: FIRST_WIDTH, copies: 1, slow: false, collect: false }
 
 export function batches(bench: Bench): Batch[] {
   const widths = bench.setting<readonly number[]>('widths', {
@@ -82,23 +78,16 @@ export function batches(bench: Bench): Batch[] {
   const slow = (rate: number, widths: readonly number[], copies = 1): Setting[] =>
     widths.flatMap((width) =>
       CONTENDERS.map((contender) => ({
+        ...ALONE,
         contender,
         rate,
         width,
         copies: contender === GET_AND_SET ? copies : 1,
         slow: true,
-        collect: false,
       })),
     )
   const direct = (rate: number): Setting[] =>
-    CONTENDERS.map((contender) => ({
-      contender,
-      rate,
-      width: FIRST_WIDTH,
-      copies: 1,
-      slow: false,
-      collect: false,
-    }))
+    CONTENDERS.map((contender) => ({ ...ALONE, contender, rate }))
   const every = (other: number): number[] => widths.filter((_, at) => at % 2 === other)
   return [
     { title: '35/s', seconds: seconds[35], settings: slow(35, widths, copies) },
@@ -116,16 +105,7 @@ export function batches(bench: Bench): Batch[] {
     {
       title: 'wide-cache alone',
       seconds: long,
-      settings: [
-        {
-          contender: WIDE_CACHE,
-          rate: 2000,
-          width: FIRST_WIDTH,
-          copies: 1,
-          slow: false,
-          collect: true,
-        },
-      ],
+      settings: [{ ...ALONE, contender: WIDE_CACHE, rate: 2000, collect: true }],
     },
   ]
 }

@@ -3,6 +3,7 @@
  * loss hides behind a duplicate.
  */
 import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
+import { sum } from '../harness/statistics.js'
 
 export interface Outcome {
   readonly recorded: number
@@ -52,11 +53,6 @@ async function outcome(
 
 /** Returns the outcome of several jobs together. */
 export function total(outcomes: readonly Outcome[]): Outcome {
-  const sum = (of: (outcome: Outcome) => number) =>
-    outcomes.reduce((all, outcome) => all + of(outcome), 0)
-  return {
-    recorded: sum(({ recorded }) => recorded),
-    lost: sum(({ lost }) => lost),
-    duplicated: sum(({ duplicated }) => duplicated),
-  }
+  const all = (of: 'recorded' | 'lost' | 'duplicated') => sum(outcomes.map((one) => one[of]))
+  return { recorded: all('recorded'), lost: all('lost'), duplicated: all('duplicated') }
 }

@@ -1,5 +1,7 @@
 /** The writer processes of the loss experiment, told to do the same at the same time. */
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
+import type { Bench } from '../harness/part.js'
+import { sum } from '../harness/statistics.js'
 
 /** One contender at one rate and width. */
 export interface Job {
@@ -28,11 +30,9 @@ export interface Written {
 export class Writers {
   readonly #children: readonly Child[]
 
-  constructor(processes: number) {
-    this.#children = Array.from(
-      { length: processes },
-      () => new Child(new URL('./writer.js', import.meta.url)),
-    )
+  constructor(bench: Bench, processes: number) {
+    const program = new URL('./writer.js', import.meta.url)
+    this.#children = Array.from({ length: processes }, () => bench.child(program))
   }
 
   /** `collect` is done when all is in the cache, while the writers are still there. */
@@ -70,15 +70,7 @@ export class Writers {
     }
   }
 
-  async end(): Promise<void> {
-    await Promise.all(this.#children.map((child) => child.end()))
-  }
-
   #all<T>(step: string, what: (process: number) => object = () => ({})): Promise<T[]> {
     return Promise.all(this.#children.map((child, process) => child.ask<T>(step, what(process))))
   }
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0)
 }

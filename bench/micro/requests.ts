@@ -61,6 +61,17 @@ const COUNTRY_CODES = Array.from({ length: COUNTRIES }, (_, i) =>
   String.fromCharCode(65 + (i % 26), 65 + Math.floor(i / 26)),
 )
 const CLIENT_HINTS = ['Sec-CH-UA-Mobile', '?0', 'Sec-CH-UA-Platform', '"Windows"']
+const HOST = ['Host', 'forum.example']
+const OF_BROWSERS = Object.entries({
+  Accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
+  'Accept-Language': 'en-GB,en;q=0.5',
+  'Accept-Encoding': 'gzip, deflate, br',
+  Connection: 'keep-alive',
+  Cookie: 'session=0123456789abcdef',
+  'Sec-Fetch-Dest': 'document',
+  'Sec-Fetch-Mode': 'navigate',
+  'Sec-Fetch-Site': 'same-origin',
+}).flat()
 const BODY = '<h1>hello</h1>'.repeat(100)
 
 /** Internals of Node's request that came over a connection. */
@@ -133,29 +144,7 @@ function requestFor(
   request.httpVersion = '1.1'
   request.method = 'GET'
   request.url = target
-  const lines = [
-    'Host',
-    'forum.example',
-    ...further,
-    'User-Agent',
-    userAgent,
-    'Accept',
-    'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8',
-    'Accept-Language',
-    'en-GB,en;q=0.5',
-    'Accept-Encoding',
-    'gzip, deflate, br',
-    'Connection',
-    'keep-alive',
-    'Cookie',
-    'session=0123456789abcdef',
-    'Sec-Fetch-Dest',
-    'document',
-    'Sec-Fetch-Mode',
-    'navigate',
-    'Sec-Fetch-Site',
-    'same-origin',
-  ]
+  const lines = [...HOST, ...further, 'User-Agent', userAgent, ...OF_BROWSERS]
   request._addHeaderLines(lines, lines.length)
   // They are parsed when they are first looked at: by Node's server, for `Expect`.
   void request.headers.expect

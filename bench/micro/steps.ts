@@ -163,115 +163,85 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const address = measured(({ req }) => req.ip)
   const whole = wholeOf(activity)
   return [
-    {
-      name: 'hook',
-      role: 'step',
-      prepare: arrived(),
-      run: measured(({ req, res }) => hook(req, res, next)),
-    },
-    {
-      name: 'event',
-      role: 'step',
-      prepare: sent({}, ({ res }) => res.on('close', () => res.headersSent)),
-      run: measured(({ res }) => res.emit('close')),
-    },
-    {
-      name: 'filter',
-      role: 'step',
-      prepare: sent(),
-      run: measured(
+    step(
+      'hook',
+      arrived(),
+      measured(({ req, res }) => hook(req, res, next)),
+    ),
+    step(
+      'event',
+      sent({}, ({ res }) => res.on('close', () => res.headersSent)),
+      measured(({ res }) => res.emit('close')),
+    ),
+    step(
+      'filter',
+      sent(),
+      measured(
         ({ req, res }) =>
           exchanges.verdictOf(req, res, '/') === 'page' &&
           !robots.isBot(req.headers) &&
           !asksForPrivacy(req.headers),
       ),
-    },
-    { name: 'address', role: 'step', prepare: sent(), run: address },
-    { name: 'visitor', role: 'step', prepare: sent(), run: pseudonymize },
-    {
-      name: 'page',
-      role: 'step',
-      prepare: sent(),
-      run: measured(({ req }) => pageOf(pathOf(req.originalUrl))),
-    },
-    {
-      name: 'encode',
-      role: 'step',
-      prepare: sent(),
-      run: measured((visit) => visitCodec.encode(visit, open, HEADER_BYTES)),
-    },
-    {
-      name: 'frame',
-      role: 'step',
-      prepare: sent(),
-      run: measured((visit) => frames.append(visit)),
-    },
-    { name: 'the whole', role: 'whole', prepare: arrived(), run: whole },
-    {
-      name: WITH_DIMENSIONS,
-      role: 'beside',
-      prepare: arrived({ dimensions: true }),
-      run: wholeOf(dimensional),
-    },
-    {
-      name: WITHOUT_DIMENSIONS,
-      role: 'beside',
-      prepare: arrived({ dimensions: true }),
-      run: whole,
-    },
-    {
-      name: 'the whole, a new visitor',
-      role: 'beside',
-      prepare: arrived({ newVisitors: true }),
-      run: whole,
-    },
-    {
-      name: 'the whole, behind a proxy',
-      role: 'beside',
-      prepare: arrived({ proxies: 1 }),
-      run: whole,
-    },
-    {
-      name: 'the whole, a bot',
-      role: 'beside',
-      prepare: arrived({ userAgent: GOOGLE }),
-      run: whole,
-    },
-    { name: 'the whole, no page', role: 'beside', prepare: arrived({ type: 'json' }), run: whole },
-    {
-      name: 'a report of a seen view, from its bytes on',
-      role: 'beside',
-      prepare: arrived(),
-      run: measured(({ req, res }) => {
+    ),
+    step('address', sent(), address),
+    step('visitor', sent(), pseudonymize),
+    step(
+      'page',
+      sent(),
+      measured(({ req }) => pageOf(pathOf(req.originalUrl))),
+    ),
+    step(
+      'encode',
+      sent(),
+      measured((visit) => visitCodec.encode(visit, open, HEADER_BYTES)),
+    ),
+    step(
+      'frame',
+      sent(),
+      measured((visit) => frames.append(visit)),
+    ),
+    step('the whole', arrived(), whole, 'whole'),
+    beside(WITH_DIMENSIONS, arrived({ dimensions: true }), wholeOf(dimensional)),
+    beside(WITHOUT_DIMENSIONS, arrived({ dimensions: true }), whole),
+    beside('the whole, a new visitor', arrived({ newVisitors: true }), whole),
+    beside('the whole, behind a proxy', arrived({ proxies: 1 }), whole),
+    beside('the whole, a bot', arrived({ userAgent: GOOGLE }), whole),
+    beside('the whole, no page', arrived({ type: 'json' }), whole),
+    beside(
+      'a report of a seen view, from its bytes on',
+      arrived(),
+      measured(({ req, res }) => {
         checkHeaders(req)
         seen(requestOf(reportOf(REPORT), req, ''), res)
       }),
-    },
-    {
-      name: 'visitor, hashed for the first time',
-      role: 'beside',
-      prepare: sent({ newVisitors: true }),
-      run: pseudonymize,
-    },
-    {
-      name: 'address, behind a proxy',
-      role: 'beside',
-      prepare: sent({ proxies: 1 }),
-      run: address,
-    },
-    {
-      name: "address, by the socket's own word",
-      role: 'beside',
-      prepare: sent(),
-      run: measured(({ req }) => req.socket.remoteAddress),
-    },
-    {
-      name: "event without a listener: Node's own",
-      role: 'beside',
-      prepare: sent(),
-      run: measured(({ res }) => res.emit('close')),
-    },
+    ),
+    beside('visitor, hashed for the first time', sent({ newVisitors: true }), pseudonymize),
+    beside('address, behind a proxy', sent({ proxies: 1 }), address),
+    beside(
+      "address, by the socket's own word",
+      sent(),
+      measured(({ req }) => req.socket.remoteAddress),
+    ),
+    beside(
+      "event without a listener: Node's own",
+      sent(),
+      measured(({ res }) => res.emit('close')),
+    ),
   ]
+}
+
+function step(
+  name: string,
+  prepare: Step['prepare'],
+  run: Step['run'],
+  role: Step['role'] = 'step',
+): Step {
+  return { name, role, prepare, run }
+}
+
+/** Another sort of request, or part of a step. */
+function beside(name: string, prepare: Step['prepare'], run: Step['run']): Step {
+  return step(name, prepare, run, 'beside')
 }
 
 function wholeOf(activity: Activity): Step['run'] {

@@ -8,21 +8,19 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { NONE, OTHERS, WIDE_CACHE } from '../article/contenders.js'
 import { roundOf } from '../article/round.js'
 import { divideCores } from '../harness/cores.js'
-import type { Bench, Metric } from '../harness/part.js'
+import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { percent } from '../harness/table.js'
 import { renderingsIn } from '../overhead/page.js'
+import { less, more, neutral } from '../harness/samples.js'
 
-export const THROUGHPUT: Metric = { metric: 'requests/s', better: 'more' }
-export const SERVED: Metric = { metric: 'visits', better: null }
-export const LOST: Metric = { metric: 'visits lost', better: 'less' }
-export const LATE: Metric = { metric: 'p50 s until in SQL', better: 'less' }
-export const LATEST: Metric = { metric: 'max s until in SQL', better: 'less' }
+export const THROUGHPUT = more('requests/s')
+export const SERVED = neutral('visits')
+export const LOST = less('visits lost')
+export const LATE = less('p50 s until in SQL')
+export const LATEST = less('max s until in SQL')
 /** What is no page view of a person. */
-export const OTHERS_COUNTED: Metric = {
-  metric: `of ${OTHERS.length} other requests, counted`,
-  better: 'less',
-}
+export const OTHERS_COUNTED = less(`of ${OTHERS.length} other requests, counted`)
 
 /** The article's site served 40.2 a second. */
 const PAGE_MS = 25
@@ -32,7 +30,7 @@ const LEAST = 36.7 / 40.2
 export async function run(bench: Bench): Promise<undefined> {
   ensureBinaries(['nginx'])
   const { text, alone } = divideCores()
-  bench.setting('cores', { quick: text, normal: text })
+  bench.setting('cores', text)
   const rounds = bench.setting('rounds: a process of each contender', {
     quick: 1,
     normal: 3,

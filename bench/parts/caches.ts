@@ -4,20 +4,22 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { delaysOf, type Watched } from '../freshness/delays.js'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import { type Chart, barOf } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
+import { less, more } from '../harness/samples.js'
+import { rotated } from '../harness/order.js'
 
 export const MEMCACHED = 'memcached'
 export const REDIS = 'Redis'
 const CONTENDERS = [MEMCACHED, REDIS] as const
 
-export const CPU = { metric: 'CPU µs/visit', better: 'less' } as const
-export const DRAIN = { metric: 'rows/s', better: 'more' } as const
-export const MEDIAN = { metric: 'p50, s', better: 'less' } as const
-export const P95 = { metric: 'p95, s', better: 'less' } as const
-export const RECOVERY = { metric: 's until all is in SQL', better: 'less' } as const
+export const CPU = less('CPU µs/visit')
+export const DRAIN = more('rows/s')
+export const MEDIAN = less('p50, s')
+export const P95 = less('p95, s')
+export const RECOVERY = less('s until all is in SQL')
 
 /** A lost connection and a cache without its frames; and one that does not answer for a while. */
 export const FAULTS = ['killed and started empty', 'silent for 10 s'] as const
@@ -64,11 +66,9 @@ export async function run(bench: Bench): Promise<Chart> {
   for (const label of CONTENDERS) {
     const start = async (role: string, given: object): Promise<Child> => {
       const database = `caches_${label.toLowerCase()}_${role}`
-      await mariadb.createDatabase(database)
-      const child = new Child(new URL('../caches/site.js', import.meta.url))
-      bench.after(() => child.end())
-      const { url } = servers[label]
-      const options = { cache: url, database: mariadb.url(database), ...given }
+      const child = bench.child(new URL('../caches/site.js', import.meta.url))
+      const { url: cache } = servers[label]
+      const options = { cache, database: await mariadb.createDatabase(database), ...given }
       await child.ask('open', { options })
       return child
     }
@@ -82,8 +82,7 @@ export async function run(bench: Bench): Promise<Chart> {
 
   for (let round = -1; round < rounds; round++) {
     // One at a time, by turns; the first round warms up.
-    for (let i = 0; i < contenders.length; i++) {
-      const { label, told } = contenders[(i + rounds + round) % contenders.length]!
+    for (const { label, told } of rotated(contenders, rounds + round)) {
       bench.progress(`round ${round + 1} of ${rounds}: ${label}`)
       const { cpuUs, ms } = await told.ask<{ cpuUs: number; ms: number }>('bring', { rate, count })
       if (round < 0) continue

@@ -12,17 +12,18 @@ import { type Chart, barOf } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { median } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
-import { bring, removeAll, type Work } from '../retention/removal.js'
+import { bring, removeAll, speedOf } from '../retention/removal.js'
 import { rangeOf, record, refresh } from '../stats/window.js'
+import { less, more } from '../harness/samples.js'
 
 export const COMMIT = 'commit'
 export const REMOVE = 'removal'
 export const STATS = 'stats()'
 export const TOP = "top('page') of a day"
-export const ROWS_PER_SECOND = { metric: 'rows/s', better: 'more' } as const
-export const CPU_A_ROW = { metric: 'CPU µs/row', better: 'less' } as const
-export const MS = { metric: 'ms', better: 'less' } as const
-export const RATE = { metric: 'calls/s', better: 'more' } as const
+export const ROWS_PER_SECOND = more('rows/s')
+export const CPU_A_ROW = less('CPU µs/row')
+export const MS = less('ms')
+export const RATE = more('calls/s')
 
 const WARM_UPS = 2
 /** The first commit of a database opens its connections. */
@@ -45,7 +46,7 @@ export async function run(bench: Bench): Promise<Chart> {
   const rounds = bench.setting('rounds', { quick: 2, normal: 10, full: 40 })
   const rows = bench.setting('rows of a round', { quick: 4_000, normal: 40_000, full: 400_000 })
   const visits = bench.setting('visits in the window', { quick: 4_000, normal: 100_000 })
-  const callers = bench.setting('callers', { quick: 32, normal: 32 })
+  const callers = bench.setting('callers', 32)
   const ms = bench.setting('milliseconds of a sample of calls', { quick: 60, normal: 250 })
   const pace = {
     rounds: bench.setting('rounds of requests', { quick: 2, normal: 10, full: 40 }),
@@ -136,11 +137,6 @@ async function byTurns(
       })
     }
   }
-}
-
-function speedOf(work: readonly Work[]): number {
-  const [rows, ms] = work.reduce(([rows, ms], one) => [rows + one.rows, ms + one.ms], [0, 0])
-  return (rows / ms) * 1000
 }
 
 type Forget = () => Promise<void>

@@ -13,22 +13,24 @@ import { checkLedger, checkNoLedger, checkRows, checkSums } from '../drain/check
 import { sizesOf } from '../drain/storage.js'
 import { TABLES } from '../drain/tables.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import { pointOf, type Chart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { number, percent, withSpread } from '../harness/table.js'
+import { less, more } from '../harness/samples.js'
+import { rotated } from '../harness/order.js'
 
-const COLLECTOR = 'collector'
+export const COLLECTOR = 'collector'
 /** The same, of visits that have values of all ready-made dimensions. */
-const DIMENSIONS = 'collector, with dimensions'
+export const DIMENSIONS = 'collector, with dimensions'
 /** The same visits, of which SQL keeps no rows. */
-const SUMS = 'collector, with sums only'
+export const SUMS = 'collector, with sums only'
 /** The same, with nothing that makes each frame come exactly once. */
-const NO_LEDGER = 'collector, without the ledger'
-const LIMIT = 'raw INSERTs of 1,000'
+export const NO_LEDGER = 'collector, without the ledger'
+export const LIMIT = 'raw INSERTs of 1,000'
 const CEILING = 'LOAD DATA'
-const WITH_SUMS = 'raw INSERTs and their sums'
-const SINGLE = 'single INSERTs'
+export const WITH_SUMS = 'raw INSERTs and their sums'
+export const SINGLE = 'single INSERTs'
 const PEERS = new Map([
   [COLLECTOR, 'collector'],
   [DIMENSIONS, 'collector'],
@@ -40,12 +42,12 @@ const PEERS = new Map([
   [SINGLE, 'single-insert'],
 ])
 
-const SPEED = { metric: 'rows/s', better: 'more' } as const
-const PEAK = { metric: 'peak RSS, MiB', better: 'less' } as const
-const HELD = { metric: 'event loop held, ms', better: 'less' } as const
-const BYTES = { metric: 'bytes/row', better: 'less' } as const
-const STORAGE = 'storage'
-const HEAP = { metric: 'heap after gc, MiB', better: 'less' } as const
+export const SPEED = more('rows/s')
+export const PEAK = less('peak RSS, MiB')
+const HELD = less('event loop held, ms')
+export const BYTES = less('bytes/row')
+export const STORAGE = 'storage'
+export const HEAP = less('heap after gc, MiB')
 
 /** The promises. Memory is what it is from the first backlog that fills a fetch on. */
 const LEAST_OF_LIMIT = 0.6
@@ -103,11 +105,11 @@ export async function run(bench: Bench): Promise<Chart> {
   ])
   // Collectors run for days: the compiler has seen them begin and end more than once.
   const warmUps = bench.setting('runs to warm up', { quick: 2, normal: 10 })
-  const warmUpRows = bench.setting('rows of a run to warm up', { quick: 2_000, normal: 2_000 })
+  const warmUpRows = bench.setting('rows of a run to warm up', 2_000)
   const site =
     `${number(RATE)} visits/s on ${PROCESSES} processes in frames of 50 ms, ` +
     `${number(VISITORS)} visitors, ${PAGES} pages`
-  bench.setting('site', { quick: site, normal: site })
+  bench.setting('site', site)
 
   const memcached = await bench.memcached({ memoryMb: MEMCACHED_MB[bench.mode] })
   const mariadb = await bench.mariadb(MARIADB)
@@ -119,18 +121,16 @@ export async function run(bench: Bench): Promise<Chart> {
   const contenders: Contender[] = []
   for (const [label, peer] of PEERS) {
     const database = `drain_${label.replaceAll(/\W+/g, '_')}`
-    await mariadb.createDatabase(database)
-    const tables = new MysqlDatabase(mariadb.url(database))
+    const mysqlUrl = await mariadb.createDatabase(database)
+    const tables = new MysqlDatabase(mysqlUrl)
     await tables.migrate()
     await tables.close()
-    const child = new Child(new URL('../drain/process.js', import.meta.url), {
-      execArgv: ['--expose-gc'],
-    })
-    bench.after(() => child.end())
+    const program = new URL('../drain/process.js', import.meta.url)
+    const child = bench.child(program, { execArgv: ['--expose-gc'] })
     await child.ask('open', {
       peer,
       memcached: memcached.address,
-      mysqlUrl: mariadb.url(database),
+      mysqlUrl,
       keep: label === SUMS ? 'sums' : 'rows',
     })
     contenders.push({ label, child, database })
@@ -173,22 +173,17 @@ export async function run(bench: Bench): Promise<Chart> {
   }
   for (const [index, size] of sizes.entries()) {
     for (let round = 0; round < rounds[index]!; round++) {
-      for (let i = 0; i < contenders.length; i++) {
-        const contender = contenders[(i + round) % contenders.length]!
+      for (const contender of rotated(contenders, round)) {
         bench.progress(
           `${number(size)} rows, round ${round + 1} of ${rounds[index]}: ${contender.label}`,
         )
         const { ms, heldMs, peakMiB, heapMiB } = await measure(contender, size)
-        bench.samples.add(
-          contender.label,
-          String(size),
-          SPEED,
-          (rowsOf(contender.label, size) / ms) * 1000,
-        )
+        const add = bench.samples.add.bind(bench.samples, contender.label, String(size))
+        add(SPEED, (rowsOf(contender.label, size) / ms) * 1000)
         if (contender.label !== COLLECTOR) continue
-        bench.samples.add(contender.label, String(size), HELD, heldMs)
-        bench.samples.add(contender.label, String(size), PEAK, peakMiB)
-        bench.samples.add(contender.label, String(size), HEAP, heapMiB)
+        add(HELD, heldMs)
+        add(PEAK, peakMiB)
+        add(HEAP, heapMiB)
       }
     }
   }

@@ -10,26 +10,27 @@ import { join } from 'node:path'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import { CONTENDERS, type ContenderName } from '../embedded/names.js'
 import type { Longest } from '../embedded/turns.js'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import { pointOf, type Chart } from '../harness/chart.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { number } from '../harness/table.js'
+import { less, more } from '../harness/samples.js'
 
-const CPU = { metric: 'CPU µs/request', better: 'less' } as const
-const IN_SQL = { metric: 'CPU µs/request until in SQL', better: 'less' } as const
-const SPEED = { metric: 'rows/s', better: 'more' } as const
-const REMOVED = { metric: 'rows/s removed', better: 'more' } as const
-const STATS = { metric: 'stats, ms', better: 'less' } as const
-const BYTES = { metric: 'bytes/visit', better: 'less' } as const
-const TURNS = {
-  held: { metric: 'longest turn, ms', better: 'less' },
-  own: { metric: 'longest turn without waiting for a processor, ms', better: 'less' },
-  cpu: { metric: 'CPU of the longest turn, ms', better: 'less' },
+export const CPU = less('CPU µs/request')
+export const IN_SQL = less('CPU µs/request until in SQL')
+export const SPEED = more('rows/s')
+export const REMOVED = more('rows/s removed')
+export const STATS = less('stats, ms')
+export const BYTES = less('bytes/visit')
+export const TURNS = {
+  held: less('longest turn, ms'),
+  own: less('longest turn without waiting for a processor, ms'),
+  cpu: less('CPU of the longest turn, ms'),
 } as const satisfies Record<keyof Longest, Metric>
 
-const REQUESTS = 'requests'
+export const REQUESTS = 'requests'
 /** The setting of a retention that removes so many rows. */
-const removing = (size: number): string => `${size} removed`
+export const removing = (size: number | string): string => `${size} removed`
 
 const OURS: readonly ContenderName[] = ['rows', 'rows, with dimensions', 'sums']
 const BESIDE: readonly ContenderName[] = ['INSERT', 'buffer']
@@ -53,10 +54,8 @@ export async function run(bench: Bench): Promise<Chart> {
   const folder = mkdtempSync(join(tmpdir(), 'wide-cache-embedded-'))
   bench.after(() => rmSync(folder, { recursive: true, force: true }))
   const opened = async (name: ContenderName, use: string): Promise<Child> => {
-    const child = new Child(new URL('../embedded/process.ts', import.meta.url), {
-      execArgv: ['--expose-gc', ...TYPESCRIPT],
-    })
-    bench.after(() => child.end())
+    const program = new URL('../embedded/process.ts', import.meta.url)
+    const child = bench.child(program, { execArgv: ['--expose-gc', ...TYPESCRIPT] })
     await child.ask('open', { name, file: join(folder, `${CONTENDERS.indexOf(name)}-${use}.db`) })
     return child
   }

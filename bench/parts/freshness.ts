@@ -6,14 +6,15 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
 import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { delaysOf, type Watched } from '../freshness/delays.js'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import { type Chart, barOf } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { number, percent } from '../harness/table.js'
 import { cacheWork, lookAtCaches, lookAtDatabase } from '../scale/counters.js'
+import { less, more } from '../harness/samples.js'
 
-const WIDE_CACHE = 'wide-cache'
+export const WIDE_CACHE = 'wide-cache'
 const IDLE = 'idle'
 const BEHIND = 'behind'
 const BEHIND_MS = 2_500
@@ -35,14 +36,14 @@ const TAIL_MS = 12_000
 /** Before visits begin: processes find their collector. */
 const COLLECTOR_MS = 5_000
 
-const METRICS = {
-  median: { metric: 'p50, s', better: 'less' },
-  p95: { metric: 'p95, s', better: 'less' },
-  most: { metric: 'max, s', better: 'less' },
-  statements: { metric: 'SQL statements/s', better: 'less' },
-  reads: { metric: 'pipelined cache reads/s', better: 'less' },
-  keys: { metric: 'keys read/s', better: 'less' },
-  brought: { metric: 'share that collectors brought', better: 'more' },
+export const METRICS = {
+  median: less('p50, s'),
+  p95: less('p95, s'),
+  most: less('max, s'),
+  statements: less('SQL statements/s'),
+  reads: less('pipelined cache reads/s'),
+  keys: less('keys read/s'),
+  brought: more('share that collectors brought'),
 } as const
 
 interface Setting {
@@ -74,8 +75,7 @@ export async function run(bench: Bench): Promise<Chart> {
   const server = { servers: memcached.address, mysqlUrl: mariadb.url() }
   const program = new URL('../freshness/web.js', import.meta.url)
   const most = Math.max(...processes)
-  const children = Array.from({ length: most + 1 }, () => new Child(program))
-  bench.after(() => Promise.all(children.map((child) => child.end())))
+  const children = Array.from({ length: most + 1 }, () => bench.child(program))
   const [slow, ...webs] = children as [Child, ...Child[]]
   await Promise.all([
     slow.ask('start', { ...server, behindMs: BEHIND_MS }),

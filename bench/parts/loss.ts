@@ -3,11 +3,10 @@
  * (350 of 6,800 visits lost at 35 a second, on slow requests), with its loss beside the collision
  * model, and beside wide-cache.
  */
-import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { Chart, LineChart } from '../harness/chart.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Bench } from '../harness/part.js'
-import { wilson } from '../harness/statistics.js'
+import { sum, wilson } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import {
   type Batch,
@@ -24,14 +23,13 @@ import { type Job, Writers } from '../loss/writers.js'
 import * as append from '../peers/append-per-visit.js'
 import * as getAndSet from '../peers/get-and-set.js'
 import * as wideCache from '../peers/wide-cache.js'
+import { less, neutral } from '../harness/samples.js'
 
 const RATES = [35, 350, 2000] as const
-const LOST = { metric: 'lost, % of recorded', better: null } as const
-const LOST_BY_US = { metric: 'lost, % of recorded', better: 'less' } as const
-const VISITS = { metric: 'visits recorded', better: null } as const
-const WINDOW = { metric: 'ms from get to set', better: null } as const
-/** The proxy keeps what it has passed on, for tests, until it is told to forget. */
-const FORGET_MS = 250
+export const LOST = neutral('lost, % of recorded')
+const LOST_BY_US = less('lost, % of recorded')
+export const VISITS = neutral('visits recorded')
+const WINDOW = neutral('ms from get to set')
 
 interface Found extends Setting, Outcome {
   /** NaN where there is none. */
@@ -41,8 +39,7 @@ interface Found extends Setting, Outcome {
 export async function run(bench: Bench): Promise<Chart> {
   const plan = batches(bench)
   const servers = await start(bench)
-  const writers = new Writers(bench.setting('writer processes', { quick: 3, normal: 3 }))
-  bench.after(() => writers.end())
+  const writers = new Writers(bench, bench.setting('writer processes', 3))
   const found: Found[] = []
   for (const [at, batch] of plan.entries()) {
     bench.progress(`${at + 1} of ${plan.length}: ${batch.title}, ${batch.seconds} s`)
@@ -61,16 +58,10 @@ async function start(bench: Bench) {
   const urls = new Map<Contender, string>()
   for (const contender of CONTENDERS) {
     const database = `loss_${contender.peer.replaceAll('-', '_')}`
-    await mariadb.createDatabase(database)
-    urls.set(contender, mariadb.url(database))
+    urls.set(contender, await mariadb.createDatabase(database))
   }
-  const proxy = await startFaultyTcp(memcached.address)
-  proxy.delay(bench.setting('ms until the slow cache answers', { quick: 22, normal: 22 }))
-  const forgetting = setInterval(() => proxy.forget(), FORGET_MS)
-  bench.after(() => {
-    clearInterval(forgetting)
-    return proxy.close()
-  })
+  const proxy = await bench.proxy(memcached.address)
+  proxy.delay(bench.setting('ms until the slow cache answers', 22))
   return {
     urlOf: (contender: Contender) => urls.get(contender)!,
     direct: memcached.address,
@@ -208,7 +199,7 @@ function points(found: readonly Found[], rate: number) {
     .sort((a, b) => a - b)
     .map((width) => {
       const copies = of.filter((one) => one.width === width)
-      const windowSeconds = copies.reduce((sum, one) => sum + one.windowSeconds, 0) / copies.length
+      const windowSeconds = sum(copies.map((one) => one.windowSeconds)) / copies.length
       return {
         width,
         windowSeconds,

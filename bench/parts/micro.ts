@@ -4,7 +4,7 @@ import { getHeapStatistics } from 'node:v8'
 import { measure } from 'mitata'
 import { type Chart, type BarChart, barOf } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
-import { median } from '../harness/statistics.js'
+import { median, sum } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import {
   type Meter,
@@ -14,14 +14,16 @@ import {
   WITH_DIMENSIONS,
   WITHOUT_DIMENSIONS,
 } from '../micro/steps.js'
+import { less } from '../harness/samples.js'
+import { rotated } from '../harness/order.js'
 
 /** Runs after which timers have their turn, so that frames go their way. */
 const TURN = 500
 /** Runs whose bytes are looked at, for one whose time is taken: they hardly vary. */
 const BYTES_SHARE = 0.1
 const SUM = 'sum of the steps'
-const NS = { metric: 'ns/visit', better: 'less' } as const
-const BYTES = { metric: 'bytes/visit', better: 'less' } as const
+export const NS = less('ns/visit')
+export const BYTES = less('bytes/visit')
 const VISIT = ''
 
 /** Time that the values of all ready-made dimensions may add to a visit. */
@@ -43,8 +45,7 @@ export async function run(bench: Bench): Promise<Chart> {
   }
   for (let round = 0; round < rounds; round++) {
     const measured = new Map<string, Cost>()
-    for (const at of all.keys()) {
-      const step = all[(at + round) % all.length]!
+    for (const step of rotated(all, round)) {
       bench.progress(`round ${round + 1} of ${rounds}: ${step.name}`)
       measured.set(step.name, await cost(step, runs))
     }
@@ -145,8 +146,4 @@ function chart({ samples }: Bench, names: readonly string[]): BarChart {
     x: { name: 'ns' },
     groups: [{ bars: names.map((name) => barOf(name, samples.spread(name, VISIT, NS))) }],
   }
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((a, b) => a + b, 0)
 }

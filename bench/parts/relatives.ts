@@ -40,6 +40,7 @@ import { CALLERS, type Lap, of } from '../relatives/race.js'
 import { viewers } from '../relatives/viewers.js'
 import { views } from '../relatives/views.js'
 import { IN_PLACE, MAP, wordCount, WRITERS } from '../relatives/word-count.js'
+import { rotated } from '../harness/order.js'
 
 const CONNECTIONS = 20
 const DURABLE = [
@@ -92,7 +93,7 @@ async function open(
     bench.mariadb(DURABLE),
     bench.memcached(),
   ])
-  bench.setting('connections', { quick: CONNECTIONS, normal: CONNECTIONS })
+  bench.setting('connections', CONNECTIONS)
   const callers = bench.setting('callers', {
     quick: [1, CALLERS],
     normal: [1, 8, 32, CALLERS, 128],
@@ -176,8 +177,7 @@ async function raced(
     const contenders = race.contenders.filter(
       (contender) => contender.callers?.includes(count) ?? true,
     )
-    for (const at of contenders.keys()) {
-      const contender = contenders[(at + round) % contenders.length]!
+    for (const contender of rotated(contenders, round)) {
       const done = await contender.run(count, count === CALLERS ? claimMs : ms)
       bench.samples.add(contender.name, of(count), race.metric, done.rate)
       bench.samples.add(contender.name, of(count), P50, quantile(done.latencies, 0.5))

@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Database } from '../../src/database/database.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import type { Chart } from '../harness/chart.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { number } from '../harness/table.js'
@@ -29,7 +29,7 @@ import {
   RETENTION,
   SPEED,
 } from '../retention/names.js'
-import { bring, count, removeAll, type Work } from '../retention/removal.js'
+import { bring, count, removeAll, speedOf } from '../retention/removal.js'
 import { FAST, VISITORS } from '../retention/visits.js'
 
 const ALONE_MS = 2_000
@@ -58,16 +58,14 @@ export async function run(bench: Bench): Promise<Chart> {
     everySeconds: bench.setting('removed every, s', { quick: 1, normal: 4, full: 60 }),
   }
   const site = `${FAST} seconds of the site in a second, ${number(VISITORS)} visitors`
-  bench.setting('site', { quick: site, normal: site })
+  bench.setting('site', site)
 
   const mariadb = await bench.mariadb(MARIADB)
-  await mariadb.createDatabase('retention')
-  const mysqlUrl = mariadb.url('retention')
+  const mysqlUrl = await mariadb.createDatabase('retention')
   const database = new MysqlDatabase(mysqlUrl)
   bench.after(() => database.close())
   await database.migrate()
-  const others = new Child(new URL('../retention/others.ts', import.meta.url), process)
-  bench.after(() => others.end())
+  const others = bench.child(new URL('../retention/others.ts', import.meta.url), process)
 
   bench.progress('rows to be removed at once')
   const commits = await bring(database, rows)
@@ -89,11 +87,6 @@ export async function run(bench: Bench): Promise<Chart> {
   // Some seconds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, String(rows), life)
   return chart(bench, life)
-}
-
-function speedOf(work: readonly Work[]): number {
-  const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
-  return (sum(work.map(({ rows }) => rows)) / sum(work.map(({ ms }) => ms))) * 1000
 }
 
 /** Keeps what others have waited since the last time. */

@@ -10,6 +10,7 @@ import { appendCosts, usableShare } from '../scale/append-cost.js'
 import { Experiment, type Outcome, type Setting } from '../scale/experiment.js'
 import { cacheWorkOf, GRID, LIMITS } from '../scale/grid-model.js'
 import * as metrics from '../scale/metrics.js'
+import { rotated } from '../harness/order.js'
 
 const { WIDE_CACHE } = metrics
 const BASE = { processes: 2, servers: 1, width: 15, writers: 2 }
@@ -30,7 +31,7 @@ interface Series {
 }
 
 export async function run(bench: Bench): Promise<Chart> {
-  const rate = bench.setting('visits/s of each process', { quick: 2_000, normal: 2_000 })
+  const rate = bench.setting('visits/s of each process', 2_000)
   const seconds = bench.setting('seconds', { quick: 3, normal: 6, full: 12 })
   const rounds = bench.setting('rounds', { quick: 1, normal: 2, full: 5 })
   const appends = bench.setting('appends to cells of each size', {
@@ -68,8 +69,7 @@ export async function run(bench: Bench): Promise<Chart> {
     bench.mariadb(),
     ...Array.from({ length: most('servers') }, () => bench.memcached({ memoryMb: 256 })),
   ])
-  const experiment = await Experiment.start(caches, mariadb, most('processes'))
-  bench.after(() => experiment.end())
+  const experiment = await Experiment.start(bench, caches, mariadb, most('processes'))
 
   // The compiler sees what is hot, and the tables are made.
   await experiment.run('warm-up', settingOf('processes', most('processes'), 3 * rate), 1)
@@ -80,11 +80,9 @@ export async function run(bench: Bench): Promise<Chart> {
     for (const processes of new Set(settings.map((setting) => setting.processes))) {
       idle.set(processes, await experiment.idle(processes, rate, IDLE_SECONDS))
     }
-    for (let i = 0; i < settings.length; i++) {
-      // Another order each round.
-      const setting = settings[(i + round * 4) % settings.length]!
+    for (const [at, setting] of rotated(settings, round * 4).entries()) {
       bench.progress(`round ${round + 1} of ${rounds}: ${labelOf(setting)}`)
-      const outcome = await experiment.run(`scale-${round}-${i}`, setting, seconds)
+      const outcome = await experiment.run(`scale-${round}-${at}`, setting, seconds)
       keep(bench, setting, outcome, idle.get(setting.processes)!)
       totals.visits += outcome.visits
       totals.lost += outcome.visits - outcome.different

@@ -9,7 +9,7 @@ import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Cache } from '../../src/cache/cache.js'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import { pointOf, type Chart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { type Spread, median, spread } from '../harness/statistics.js'
@@ -27,17 +27,19 @@ import {
   refresh,
   windowStart,
 } from '../stats/window.js'
+import { less } from '../harness/samples.js'
+import { rotated } from '../harness/order.js'
 
-const REFRESH = 'activity.stats()'
-const VIEWS = 'COUNT(*)'
-const VISITORS = 'COUNT(DISTINCT visitor)'
-const CONTENDERS = [REFRESH, VIEWS, VISITORS]
-const HOURS = 'history(), 24 hours'
+export const REFRESH = 'activity.stats()'
+export const VIEWS = 'COUNT(*)'
+export const VISITORS = 'COUNT(DISTINCT visitor)'
+export const CONTENDERS = [REFRESH, VIEWS, VISITORS]
+export const HOURS = 'history(), 24 hours'
 const DAYS = 'history(), 30 days'
-const TOP = "top('page') of a day"
+export const TOP = "top('page') of a day"
 const BY_HOUR = 'GROUP BY hour'
 const BY_PAGE = 'GROUP BY page'
-const HISTORIES = [HOURS, DAYS, TOP, BY_HOUR, BY_PAGE]
+export const HISTORIES = [HOURS, DAYS, TOP, BY_HOUR, BY_PAGE]
 
 /** A read of the activity: a part of its queries that is in no others, and how many they are. */
 interface Read {
@@ -69,7 +71,8 @@ const READS: ReadonlyMap<string, Read> = new Map([
     },
   ],
 ])
-const MS = { metric: 'ms', better: 'less' } as const
+export const MS = less('ms')
+export const QUERIES = less('queries')
 
 /** Greatest ratio of a refresh's cost where there are many times as many visits. */
 const MOST_GROWTH = 1.5
@@ -112,7 +115,7 @@ export async function run(bench: Bench): Promise<Chart> {
     quick: [10_000, 100_000],
     normal: [10_000, 100_000, 1_000_000, 10_000_000],
   })
-  const among = bench.setting('visitors among them', { quick: 2_000, normal: 2_000 })
+  const among = bench.setting('visitors among them', 2_000)
   const visitors = bench.setting('visitors, varied', {
     quick: [1_000, 10_000],
     normal: [1_000, 10_000, 100_000],
@@ -153,8 +156,7 @@ export async function run(bench: Bench): Promise<Chart> {
       const index = sites.indexOf(one)
       if (round >= (rounds[index] ?? most)) continue
       const contenders = index >= 0 ? [...CONTENDERS, ...HISTORIES] : CONTENDERS
-      for (let i = 0; i < contenders.length; i++) {
-        const contender = contenders[(i + round) % contenders.length]!
+      for (const contender of rotated(contenders, round)) {
         bench.progress(
           `${one.setting}, round ${round + 1} of ${rounds[index] ?? most}: ${contender}`,
         )
@@ -192,8 +194,7 @@ async function site(
   const setting = `${number(visits)} visits, ${number(visitors)} visitors`
   bench.progress(`filling: ${setting}`)
   const name = `stats_${visits}_${visitors}`
-  await mariadb.createDatabase(name)
-  const url = mariadb.url(name)
+  const url = await mariadb.createDatabase(name)
   const database = new StoppedDatabase(url)
   bench.after(() => database.close())
   const sql = await createConnection(url)
@@ -281,11 +282,8 @@ interface Askers {
 async function askersOf(bench: Bench, mariadb: MariaDb): Promise<Askers> {
   const log = await createConnection(mariadb.url('mysql'))
   bench.after(() => log.end())
-  const children = Array.from(
-    { length: PROCESSES },
-    () => new Child(new URL('../stats/asking.js', import.meta.url)),
-  )
-  bench.after(() => Promise.all(children.map((child) => child.end())))
+  const program = new URL('../stats/asking.js', import.meta.url)
+  const children = Array.from({ length: PROCESSES }, () => bench.child(program))
   return { children, log }
 }
 
@@ -338,12 +336,7 @@ async function callersAtOnce(
     all += queries
     const ms = Math.max(...replies.map((reply) => reply.ms))
     bench.samples.add(read, `${number(CALLERS)} callers at once`, MS, ms)
-    bench.samples.add(
-      read,
-      `${number(CALLERS)} callers at once`,
-      { metric: 'queries', better: 'less' },
-      queries,
-    )
+    bench.samples.add(read, `${number(CALLERS)} callers at once`, QUERIES, queries)
   }
   bench.claim(
     `${number(CALLERS)} callers of ${read} at once in ${PROCESSES} processes who find no ` +

@@ -6,18 +6,17 @@
  */
 import mysql, { type RowDataPacket } from 'mysql2/promise'
 import { ShardedCounter } from '../../src/counters/index.js'
-import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
-import { Child } from '../harness/child.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { start as startRow } from '../peers/update-one-row.js'
+import { less, more } from '../harness/samples.js'
 
 export const ONE_ROW = 'one row, a process each'
 export const SHARDED = 'ShardedCounter, a process each'
-export const INCREMENTS = { metric: 'increments/s', better: 'more' } as const
-export const P50 = { metric: 'p50 ms', better: 'less' } as const
-export const P99 = { metric: 'p99 ms', better: 'less' } as const
+export const INCREMENTS = more('increments/s')
+export const P50 = less('p50 ms')
+export const P99 = less('p99 ms')
 
 /** Number of processes that the target is for. */
 export const MOST_PROCESSES = 16
@@ -28,8 +27,6 @@ export const PLACES = {
   replica: `replica ${AWAY_MS} ms away`,
 } as const
 const SHARDS = 20
-/** Time for which a proxy keeps what it has heard, which is of no use here. */
-const FORGET_MS = 200
 const PROGRAM = new URL('./apart.js', import.meta.url)
 /** As MySQL's default: a commit keeps its locks until the replica has it. */
 const SEMI_SYNCHRONOUS = [
@@ -82,8 +79,7 @@ export async function apart(
     ...(await both(mariadb, PLACES.away, urlOf(mariadb, await proxy(bench, mariadb)))),
     ...(await both(replicated, PLACES.replica, replicated.url())),
   ]
-  const callers = Array.from({ length: MOST_PROCESSES }, () => new Child(PROGRAM))
-  bench.after(() => Promise.all(callers.map((caller) => caller.end())))
+  const callers = Array.from({ length: MOST_PROCESSES }, () => bench.child(PROGRAM))
   for (const caller of callers) {
     await caller.ask('open', { counters, memcached: memcachedAddress })
   }
@@ -171,13 +167,8 @@ async function totalOf({ name, mysqlUrl, shards }: Counter): Promise<number> {
 
 /** The port of a way to the server whose answers come later. */
 async function proxy(bench: Bench, { port }: MariaDb): Promise<number> {
-  const away = await startFaultyTcp(`127.0.0.1:${port}`)
+  const away = await bench.proxy(`127.0.0.1:${port}`)
   away.delay(AWAY_MS)
-  const forgetting = setInterval(() => away.forget(), FORGET_MS)
-  bench.after(() => {
-    clearInterval(forgetting)
-    return away.close()
-  })
   return away.port
 }
 

@@ -8,6 +8,7 @@ import { ExportQueue } from '../../src/export-queue/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/outbox-table.js'
 import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'
+import { more } from '../harness/samples.js'
 
 const CONNECTIONS = 34
 const KEYS = 100
@@ -36,7 +37,7 @@ export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
   bench.after(() => Promise.all([baseline.close(), database.close()]))
   return {
     name: 'ExportQueue',
-    metric: { metric: 'entries/s', better: 'more' },
+    metric: more('entries/s'),
     contenders: [
       contender('outbox table, one reader', baseline, exported),
       contender(

@@ -9,6 +9,7 @@ import type { Bench } from '../harness/part.js'
 import { start as startCoalesced } from '../peers/coalesced-row.js'
 import { start } from '../peers/update-one-row.js'
 import { adding, type Contender, type Race } from './race.js'
+import { more } from '../harness/samples.js'
 
 export const BASELINE = 'single-row UPDATE'
 export const COALESCING = 'ShardedCounter, 20 shards'
@@ -35,7 +36,7 @@ export async function shardedCounter(
   bench.after(() => Promise.all([baseline.close(), coalesced.close(), counter.close()]))
   return {
     name: `ShardedCounter${suffix}`,
-    metric: { metric: 'increments/s', better: 'more' },
+    metric: more('increments/s'),
     contenders: [
       adding(BASELINE + suffix, { add: () => baseline.increment(), total: () => baseline.total() }),
       adding(COALESCING + suffix, {

@@ -4,11 +4,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createHits } from '../../src/index.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Bench } from '../harness/part.js'
+import { less } from '../harness/samples.js'
 
 export const ONE_ITEM = 'Hits, one item'
-export const MICROSECONDS = { metric: 'µs/view until in SQL', better: 'less' } as const
-export const BYTES = { metric: 'bytes/viewer in SQL', better: 'less' } as const
-export const COUNT_MS = { metric: 'ms of count()', better: 'less' } as const
+export const MICROSECONDS = less('µs/view until in SQL')
+export const BYTES = less('bytes/viewer in SQL')
+export const COUNT_MS = less('ms of count()')
 
 const ITEM = 'the front page'
 /** Views that are brought to SQL at one time: those of ten seconds at 10,000 a second. */
@@ -23,11 +24,10 @@ export async function viewers(
   memcachedAddress: string,
   count: number,
 ): Promise<void> {
-  const database = 'viewers'
-  await mariadb.createDatabase(database)
+  const database = await mariadb.createDatabase('viewers')
   const hits = createHits({
     name: 'viewers',
-    database: mariadb.url(database),
+    database,
     cache: `memcached://${memcachedAddress}`,
     collect: false,
   })
@@ -51,7 +51,7 @@ export async function viewers(
   if (counted !== count) throw new Error(`${count} viewers of one item have made ${counted}`)
   const setting = `${count.toLocaleString('en')} viewers`
   bench.samples.add(ONE_ITEM, setting, MICROSECONDS, (seconds * 1e6) / count)
-  bench.samples.add(ONE_ITEM, setting, BYTES, (await bytesOf(mariadb.url(database))) / count)
+  bench.samples.add(ONE_ITEM, setting, BYTES, (await bytesOf(database)) / count)
   bench.samples.add(ONE_ITEM, setting, COUNT_MS, milliseconds)
 }
 

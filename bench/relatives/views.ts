@@ -8,6 +8,7 @@ import { createHits, type Database, type HitParties, type Hits } from '../../src
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/update-per-view.js'
 import { adding, type Contender, type Race } from './race.js'
+import { more } from '../harness/samples.js'
 
 const CONNECTIONS = 20
 const ITEMS = 100
@@ -33,7 +34,7 @@ export async function views(
   let viewer = 0
   return {
     name: 'Hits',
-    metric: { metric: 'views/s', better: 'more' },
+    metric: more('views/s'),
     contenders: [
       adding('UPDATE per view', {
         add: () => baseline.view(hotItem()),

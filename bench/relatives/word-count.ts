@@ -10,6 +10,7 @@ import { CollisionFreeMap } from '../../src/collision-free-map/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/counts-in-place.js'
 import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'
+import { more } from '../harness/samples.js'
 
 export const MAP = 'CollisionFreeMap'
 export const IN_PLACE = {
@@ -55,7 +56,7 @@ export async function wordCount(bench: Bench, mysqlUrl: string): Promise<Race> {
   bench.after(() => Promise.all(Object.values(sites).map((site) => site.close())))
   return {
     name: 'CollisionFreeMap',
-    metric: { metric: 'documents/s', better: 'more' },
+    metric: more('documents/s'),
     contenders: [
       contender(IN_PLACE.byWord, sites.byWord),
       contender(MAP, sites.map),

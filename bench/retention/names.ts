@@ -1,5 +1,5 @@
 /** Names of what the part `retention` measures, for readers of its results. */
-import type { Metric } from '../harness/samples.js'
+import { less, more, neutral } from '../harness/samples.js'
 
 export const COLLECTOR = 'collector'
 export const RETENTION = 'retention'
@@ -12,13 +12,13 @@ export const COLLECTS = 'a collector'
 export const REMOVES = 'a collector that removes as much'
 export const FULL_SPEED = 'a removal of all rows'
 
-export const SPEED = { metric: 'rows/s', better: 'more' } as const
-export const CALL = { metric: 'longest call, ms', better: 'less' } as const
-export const BROUGHT: Metric = { metric: 'rows brought', better: null }
-export const REMOVED: Metric = { metric: 'rows removed', better: null }
-export const OVERDUE: Metric = { metric: 'oldest row past its time, s', better: null }
-export const BEHIND: Metric = { metric: 'collector behind, s', better: null }
-export const CLOSED: Metric = { metric: 'days closed since the beginning', better: null }
-export const P50 = { metric: 'p50, ms', better: 'less' } as const
-export const P99 = { metric: 'p99, ms', better: 'less' } as const
-export const LONGEST = { metric: 'longest, ms', better: 'less' } as const
+export const SPEED = more('rows/s')
+export const CALL = less('longest call, ms')
+export const BROUGHT = neutral('rows brought')
+export const REMOVED = neutral('rows removed')
+export const OVERDUE = neutral('oldest row past its time, s')
+export const BEHIND = neutral('collector behind, s')
+export const CLOSED = neutral('days closed since the beginning')
+export const P50 = less('p50, ms')
+export const P99 = less('p99, ms')
+export const LONGEST = less('longest, ms')

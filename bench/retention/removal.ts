@@ -3,6 +3,7 @@ import { commitVisits, MAX_COMMIT_ROWS } from '../../src/activity/commit.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { NAME, visitsBetween } from './visits.js'
+import { sum } from '../harness/statistics.js'
 
 /** Duration of a call of a collecting run, where there is more to remove. */
 export const CALL_MS = 250
@@ -16,6 +17,11 @@ const VISITS_A_SECOND = 4_000
 export interface Work {
   readonly rows: number
   readonly ms: number
+}
+
+/** Rows a second. */
+export function speedOf(work: readonly Work[]): number {
+  return (sum(work.map(({ rows }) => rows)) / sum(work.map(({ ms }) => ms))) * 1000
 }
 
 /** Brings as many visits of the last minutes, in commits of the size that a backlog has. */

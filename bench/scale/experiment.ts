@@ -6,7 +6,7 @@ import { createConnection, type Connection, type RowDataPacket } from 'mysql2/pr
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import {
   type CacheWork,
   cacheWork,
@@ -15,6 +15,8 @@ import {
   type SqlWork,
   sqlWork,
 } from './counters.js'
+import type { Bench } from '../harness/part.js'
+import { sum } from '../harness/statistics.js'
 
 export interface Setting {
   readonly processes: number
@@ -78,10 +80,11 @@ export class Experiment {
   readonly #memcached: readonly Memcached[]
   readonly #mariadb: MariaDb
   readonly #writers: readonly Child[]
-  readonly #collector = new Child(new URL('./collector.js', import.meta.url))
+  readonly #collector: Child
   readonly #connection: Connection
 
   private constructor(
+    bench: Bench,
     memcached: readonly Memcached[],
     mariadb: MariaDb,
     processes: number,
@@ -90,18 +93,20 @@ export class Experiment {
     this.#memcached = memcached
     this.#mariadb = mariadb
     this.#connection = connection
-    this.#writers = Array.from(
-      { length: processes },
-      () => new Child(new URL('./writer.js', import.meta.url)),
-    )
+    const writer = new URL('./writer.js', import.meta.url)
+    this.#writers = Array.from({ length: processes }, () => bench.child(writer))
+    this.#collector = bench.child(new URL('./collector.js', import.meta.url))
   }
 
   static async start(
+    bench: Bench,
     memcached: readonly Memcached[],
     mariadb: MariaDb,
     processes: number,
   ): Promise<Experiment> {
-    return new Experiment(memcached, mariadb, processes, await createConnection(mariadb.url()))
+    const connection = await createConnection(mariadb.url())
+    bench.after(() => connection.end())
+    return new Experiment(bench, memcached, mariadb, processes, connection)
   }
 
   /** CPU µs a visit of the generator alone, in so many processes at once. */
@@ -111,7 +116,7 @@ export class Experiment {
         .slice(0, processes)
         .map((child, writer) => child.ask<Metered>('idle', { rate, seconds, writer })),
     )
-    return sum(each, 'cpuMicros') / sum(each, 'visits')
+    return total(each, 'cpuMicros') / total(each, 'visits')
   }
 
   /** `name`: of a grid that nobody has used. */
@@ -142,7 +147,7 @@ export class Experiment {
     const each = await Promise.all(
       children.map((child, writer) => child.ask<Metered>('record', { rate, seconds, writer })),
     )
-    const visits = sum(each, 'visits')
+    const visits = total(each, 'visits')
     const collector = await this.#collector.ask<Collected>('finish', {
       rows: visits,
       patienceMs: PATIENCE_MS,
@@ -162,7 +167,7 @@ export class Experiment {
       rows: Number(counted?.['n']),
       different: Number(counted?.['different']),
       ledger,
-      webCpuMicros: sum(each, 'cpuMicros'),
+      webCpuMicros: total(each, 'cpuMicros'),
       cache: cacheWork(cacheBefore, cacheAfter),
       sql: sqlWork(sqlBefore, sqlAfter),
       collector,
@@ -170,16 +175,8 @@ export class Experiment {
       ended: Math.max(...each.map(({ ended }) => ended)),
     }
   }
-
-  async end(): Promise<void> {
-    await Promise.all([...this.#writers, this.#collector].map((child) => child.end()))
-    await this.#connection.end()
-  }
 }
 
-function sum<Key extends string>(
-  items: readonly Readonly<Record<Key, number>>[],
-  key: Key,
-): number {
-  return items.reduce((total, item) => total + item[key], 0)
+function total(each: readonly Metered[], what: 'visits' | 'cpuMicros'): number {
+  return sum(each.map((one) => one[what]))
 }

@@ -1,34 +1,23 @@
 /** Metrics of the part `scale`, by the names in its result, where the model reads them. */
-export const WEB = { metric: 'web CPU µs/visit', better: 'less' } as const
-export const OPERATIONS = { metric: 'cache operations/visit', better: 'less' } as const
-export const CACHE_BYTES = { metric: 'cache bytes/visit', better: 'less' } as const
-export const CACHE_CPU = { metric: 'memcached CPU µs/visit', better: 'less' } as const
-export const UNEVENNESS = {
-  metric: 'operations of the busiest server over the average',
-  better: 'less',
-} as const
-export const COLLECTOR_CPU = { metric: 'collector CPU µs/visit', better: 'less' } as const
-export const COLLECTOR_TIME = {
-  metric: 'collector µs/visit, its waiting for SQL included',
-  better: 'less',
-} as const
-export const STATEMENTS = { metric: 'SQL statements/1,000 visits', better: 'less' } as const
-export const ROWS_WRITTEN = { metric: 'SQL rows written/visit', better: 'less' } as const
-export const DATABASE_CPU = { metric: 'SQL server CPU µs/visit', better: 'less' } as const
-export const ALL_CPU = {
-  metric: 'CPU µs/visit of all servers and processes',
-  better: 'less',
-} as const
-export const ROWS_PER_FRAME = { metric: 'visits/frame', better: null } as const
-export const MODEL_OPERATIONS = {
-  metric: 'calculated over measured cache operations',
-  better: null,
-} as const
-export const MODEL_BYTES = { metric: 'calculated over measured cache bytes', better: null } as const
+import { less, more, neutral } from '../harness/samples.js'
+export const WEB = less('web CPU µs/visit')
+export const OPERATIONS = less('cache operations/visit')
+export const CACHE_BYTES = less('cache bytes/visit')
+export const CACHE_CPU = less('memcached CPU µs/visit')
+export const UNEVENNESS = less('operations of the busiest server over the average')
+export const COLLECTOR_CPU = less('collector CPU µs/visit')
+export const COLLECTOR_TIME = less('collector µs/visit, its waiting for SQL included')
+export const STATEMENTS = less('SQL statements/1,000 visits')
+export const ROWS_WRITTEN = less('SQL rows written/visit')
+export const DATABASE_CPU = less('SQL server CPU µs/visit')
+export const ALL_CPU = less('CPU µs/visit of all servers and processes')
+export const ROWS_PER_FRAME = neutral('visits/frame')
+export const MODEL_OPERATIONS = neutral('calculated over measured cache operations')
+export const MODEL_BYTES = neutral('calculated over measured cache bytes')
 
 /** CPU time of the server alone. */
-export const APPEND = { metric: 'memcached CPU µs/append', better: 'less' } as const
-export const USABLE = { metric: 'share of memory that growing cells fill', better: 'more' } as const
+export const APPEND = less('memcached CPU µs/append')
+export const USABLE = more('share of memory that growing cells fill')
 
 export const WIDE_CACHE = 'wide-cache'
 export const SERVER = 'memcached'

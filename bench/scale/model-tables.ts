@@ -11,53 +11,34 @@ const SIZES: readonly Load[] = [
 
 const mega = (bytes: number): string => `${number(Number((bytes / 1e6).toPrecision(3)))} MB`
 
-const LINES: readonly { readonly name: string; readonly of: (needs: Needs) => string | number }[] =
+const LINES: readonly (readonly [name: string, of: (needs: Needs) => string])[] = [
+  ['visits/s', ({ visits }) => number(visits)],
+  ['visits a frame', ({ rowsPerFrame }) => number(Number(rowsPerFrame.toPrecision(3)))],
+  ['of a core, in each web process', ({ webShare }) => percent(webShare)],
+  ['grids, each with one collector at work', ({ grids }) => number(grids)],
+  ['width of each; the least that fits', ({ width, leastWidth }) => `${width}; ${leastWidth}`],
   [
-    { name: 'visits/s', of: ({ visits }) => number(visits) },
-    {
-      name: 'visits a frame',
-      of: ({ rowsPerFrame }) => number(Number(rowsPerFrame.toPrecision(3))),
-    },
-    { name: 'of a core, in each web process', of: ({ webShare }) => percent(webShare) },
-    { name: 'grids, each with one collector at work', of: ({ grids }) => number(grids) },
-    {
-      name: 'width of each; the least that fits',
-      of: ({ width, leastWidth }) => `${width}; ${leastWidth}`,
-    },
-    {
-      name: 'a cell: frames, bytes',
-      of: ({ framesPerCell, cellBytes }) =>
-        `${number(Number(framesPerCell.toPrecision(2)))}, ${number(Math.round(cellBytes))}`,
-    },
-    {
-      name: 'cache operations/s',
-      of: ({ cacheOperations }) => number(Math.round(cacheOperations)),
-    },
-    { name: 'cache traffic a second, in and out', of: ({ cacheBytes }) => mega(cacheBytes) },
-    {
-      name: 'cache memory; collectors away a minute',
-      of: ({ cacheMemory, cacheMemoryAway }) => `${mega(cacheMemory)}; ${mega(cacheMemoryAway)}`,
-    },
-    {
-      name: 'memcached servers, for their',
-      of: ({ servers, serversFor }) => `${number(servers)}, ${serversFor}`,
-    },
-    {
-      name: 'SQL rows written/s, sums and ledger included',
-      of: ({ sqlRows }) => number(Math.round(sqlRows)),
-    },
-    { name: 'rows of a day', of: ({ visits }) => number(visits * 86_400) },
-    {
-      name: 'frames/s through the ledger',
-      of: ({ ledgerFrames }) => number(Math.round(ledgerFrames)),
-    },
-    { name: 'SQL servers, by their CPU alone', of: ({ databases }) => number(databases) },
-    { name: 'outbox of a process, at most', of: ({ outboxBytes }) => mega(outboxBytes) },
-    {
-      name: 'visit to confirmation, at most',
-      of: ({ confirmSeconds }) => `${number(confirmSeconds)} s`,
-    },
-  ]
+    'a cell: frames, bytes',
+    ({ framesPerCell, cellBytes }) =>
+      `${number(Number(framesPerCell.toPrecision(2)))}, ${number(Math.round(cellBytes))}`,
+  ],
+  ['cache operations/s', ({ cacheOperations }) => number(Math.round(cacheOperations))],
+  ['cache traffic a second, in and out', ({ cacheBytes }) => mega(cacheBytes)],
+  [
+    'cache memory; collectors away a minute',
+    ({ cacheMemory, cacheMemoryAway }) => `${mega(cacheMemory)}; ${mega(cacheMemoryAway)}`,
+  ],
+  [
+    'memcached servers, for their',
+    ({ servers, serversFor }) => `${number(servers)}, ${serversFor}`,
+  ],
+  ['SQL rows written/s, sums and ledger included', ({ sqlRows }) => number(Math.round(sqlRows))],
+  ['rows of a day', ({ visits }) => number(visits * 86_400)],
+  ['frames/s through the ledger', ({ ledgerFrames }) => number(Math.round(ledgerFrames))],
+  ['SQL servers, by their CPU alone', ({ databases }) => number(databases)],
+  ['outbox of a process, at most', ({ outboxBytes }) => mega(outboxBytes)],
+  ['visit to confirmation, at most', ({ confirmSeconds }) => `${number(confirmSeconds)} s`],
+]
 
 export function modelTables(constants: Constants): Table[] {
   const needs = SIZES.map((load) => ({
@@ -74,7 +55,7 @@ export function modelTables(constants: Constants): Table[] {
   return [
     {
       title: `Calculated from ${constants.source}; assumed: ${assumed}.`,
-      rows: LINES.map(({ name, of }) => ({
+      rows: LINES.map(([name, of]) => ({
         'web processes x visits/s': name,
         ...Object.fromEntries(needs.map(({ title, needs }) => [title, of(needs)])),
       })),

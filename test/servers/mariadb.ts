@@ -56,7 +56,8 @@ export interface MariaDb {
   readonly pid: number
   /** `mysql://user:password@127.0.0.1:port/database` */
   url(database?: string): string
-  createDatabase(name: string): Promise<void>
+  /** Returns its URL. */
+  createDatabase(name: string): Promise<string>
   /** In order, keeping the data for `restart()`; at the end of the test process the data go. */
   stop(): Promise<void>
   /** SIGKILL. */
@@ -109,6 +110,9 @@ export async function startMariadb(
     ...options,
   ]
 
+  const url = (database = 'test'): string =>
+    `mysql://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`
+
   let server = await start()
   await asRoot(socket, [
     `CREATE USER IF NOT EXISTS '${USER}'@'%' IDENTIFIED BY '${PASSWORD}'`,
@@ -141,8 +145,11 @@ export async function startMariadb(
       if (server.pid === undefined) throw new Error('the server is not running')
       return server.pid
     },
-    url: (database = 'test') => `mysql://${USER}:${PASSWORD}@127.0.0.1:${port}/${database}`,
-    createDatabase: (name) => asRoot(socket, [`CREATE DATABASE \`${name}\``]),
+    url,
+    async createDatabase(name) {
+      await asRoot(socket, [`CREATE DATABASE \`${name}\``])
+      return url(name)
+    },
     stop: () => endProcess(server, 'SIGTERM'),
     kill: () => endProcess(server, 'SIGKILL'),
     async restart() {
