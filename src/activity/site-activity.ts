@@ -24,7 +24,7 @@ import { shared } from '../support/shared.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
 import type { ReadContext } from '../wide-cache/contexts.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
-import { APART, apartOf } from './dimensions/apart.js'
+import { RESERVED, ownMeasureOf } from './dimensions/own-measure.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { activityRows } from './engine-settings.js'
 import { readFirstDay } from './first-day.js'
@@ -226,13 +226,13 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
       } = await this.calendar.checked((days) => checkedValueHistory(query, this.#readable, days))
       // Keys of the cache are short, and values are any text.
       const value = hash('sha256', key.value, 'base64url')
-      const apart = apartOf(key.dimension, bots)
+      const own = ownMeasureOf(key.dimension, bots)
       const history = await this.#read(
-        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}:${apart?.measure ?? ''}`,
+        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}:${own?.measure ?? ''}`,
         (database, { name }) =>
-          readValueHistory(database, apart ? this.#nameOf(apart.measure) : name, by, range, {
+          readValueHistory(database, own ? this.#nameOf(own.measure) : name, by, range, {
             ...key,
-            ...(apart && { dimension: apart.dimension }),
+            ...(own && { dimension: own.dimension }),
           }),
       )
       return inPeriods(history, long)
@@ -244,18 +244,18 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     return this.engine.connections.run(async () => {
       const known = oneOf('dimension', dimension, this.#readable)
       const { range, n, ...asked } = await this.calendar.checked((days) => checkedTop(query, days))
-      const apart = apartOf(known, asked.bots)
+      const own = ownMeasureOf(known, asked.bots)
       const { historyDays } = this.#settings
-      const measure = apart?.measure ?? ''
+      const measure = own?.measure ?? ''
       const among = under && `:${hash('sha256', under, 'base64url')}`
       return this.#read(
         `top:${known}:${range.from}:${range.to}:${n}:${historyDays}:${measure}${among}`,
         (database, { asOf }) => {
           const { current } = this.calendar
           const hours = wholeDays(range, keptFrom(asOf, historyDays, current), current)
-          if (apart) {
-            const name = this.#nameOf(apart.measure)
-            return readTop(database, name, apart.dimension, hours, { n, under })
+          if (own) {
+            const name = this.#nameOf(own.measure)
+            return readTop(database, name, own.dimension, hours, { n, under })
           }
           return readActivityTop(database, this.#settings, known, hours, { n, under })
         },
@@ -356,7 +356,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   }
 
   get #readable(): readonly string[] {
-    return [...this.dimensions, ...APART]
+    return [...this.dimensions, ...RESERVED]
   }
 
   #nameOf(measure: Measure): string {

@@ -148,8 +148,8 @@ export function commandOf(args: readonly string[]): Command {
     throw new UsageError(`${command} takes flags only, and another argument follows it`)
   }
   const flags: Readonly<Record<string, Kind>> = FLAGS[command]
-  const foreign = [...OWN_FLAGS.keys()].find((flag) => flag in values && !(flag in flags))
-  if (foreign) throw new UsageError(`--${foreign} is no flag of ${command}`)
+  const unknown = [...OWN_FLAGS.keys()].find((flag) => flag in values && !(flag in flags))
+  if (unknown) throw new UsageError(`--${unknown} is no flag of ${command}`)
   if ('module' in values) refuseBesideModule(Object.keys(values))
   const options = Object.entries(flags).map(([flag, kind]) => [
     flag.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase()),

@@ -1,7 +1,7 @@
 /** `wide-cache export`: the sums of an activity, as text on stdout. */
 import { Readable, type Writable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
-import { apartOf } from '../activity/dimensions/apart.js'
+import { ownMeasureOf } from '../activity/dimensions/own-measure.js'
 import { readHistory, readTop } from '../activity/history.js'
 import { readActivityHistory } from '../activity/activity-history.js'
 import { readCalendar } from '../activity/days.js'
@@ -65,7 +65,7 @@ function historyOf(options: ExportOptions): Read {
   return async function* (database, name) {
     const { name: site, measure } = measureOf(name)
     yield* history(database, name, by, await rangeIn(database, name), (part) =>
-      isApart(measure)
+      isOfNoPeople(measure)
         ? readHistory(database, name, by, part)
         : readActivityHistory(database, { name: site, count: measure }, by, part),
     )
@@ -107,7 +107,7 @@ function topOf(options: ExportOptions, dimension: string): Read {
     const { range, n } = checkedTop(query, calendar)
     const hours = wholeDays(range, await keptFromOf(database, name, calendar), calendar)
     const { name: site, measure } = measureOf(name)
-    const values = isApart(measure)
+    const values = isOfNoPeople(measure)
       ? await readTop(database, name, known, hours, { n })
       : await readActivityTop(database, { name: site, count: measure }, known, hours, { n })
     yield* withSameColumns(values)
@@ -121,14 +121,14 @@ async function placeOf(
   flag: string,
   dimension: string,
 ): Promise<{ name: string; known: string }> {
-  const apart = apartOf(dimension)
+  const own = ownMeasureOf(dimension)
   const { name: site } = measureOf(asked)
-  const name = apart ? await activityNamed(database, measureName(site, apart.measure)) : asked
-  return { name, known: await dimensionNamed(database, name, flag, apart?.dimension ?? dimension) }
+  const name = own ? await activityNamed(database, measureName(site, own.measure)) : asked
+  return { name, known: await dimensionNamed(database, name, flag, own?.dimension ?? dimension) }
 }
 
 /** Whether a measure is none of people's views. */
-function isApart(measure: Measure): measure is 'bots' | 'gone' {
+function isOfNoPeople(measure: Measure): measure is 'bots' | 'gone' {
   return measure === 'bots' || measure === 'gone'
 }
 
@@ -137,10 +137,10 @@ function withSameColumns(values: readonly ValueViews[]): Row[] {
   const other = (['seen', 'served'] as const).find((field) =>
     values.some((value) => value[field] !== undefined),
   )
-  return values.map(({ value, pageViews, ...beside }) => ({
+  return values.map(({ value, pageViews, ...others }) => ({
     value,
     pageViews,
-    ...(other && { [other]: beside[other] ?? null }),
+    ...(other && { [other]: others[other] ?? null }),
   }))
 }
 

@@ -26,7 +26,7 @@ export const DAY_HEADERS = ['day,pageViews,visitors', 'day,page,pageViews']
 /** Lines of a file, which is held in memory. */
 const MAX_LINES = 5_000_000
 /** Wrong lines that are told one by one. */
-const MAX_TOLD = 20
+const MAX_REPORTED = 20
 
 interface ImportOptions {
   readonly database: string | undefined
@@ -121,7 +121,7 @@ async function daysIn(header: string, records: AsyncIterable<CsvRecord>, log: Co
   for await (const { line, content } of records) {
     if (++lines > MAX_LINES) throw new Error(`more than ${MAX_LINES} lines: divide the file`)
     const problem = typeof content === 'string' ? content : read(days, content, line)
-    if (problem !== undefined && ++wrong <= MAX_TOLD) {
+    if (problem !== undefined && ++wrong <= MAX_REPORTED) {
       log.warn(`wide-cache: wrong line ${line}: ${problem}`)
     }
   }

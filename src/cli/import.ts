@@ -23,7 +23,7 @@ const HEADER = 'item,hits'
 const RECORDS_A_PART = 1_000
 
 /** Wrong lines that are told one by one. */
-const MAX_TOLD = 20
+const MAX_REPORTED = 20
 
 /** A record of the file, or what is wrong with it. */
 type Read = ImportedHits | { readonly line: number; readonly problem: string }
@@ -108,7 +108,7 @@ async function checked(file: string, log: CommandLog) {
   for await (const read of recordsOf(file, (bytes) => hash.update(bytes))) {
     records++
     if ('item' in read) continue
-    if (++wrong <= MAX_TOLD) log.warn(`wide-cache: wrong line ${read.line}: ${read.problem}`)
+    if (++wrong <= MAX_REPORTED) log.warn(`wide-cache: wrong line ${read.line}: ${read.problem}`)
   }
   return { digest: hash.digest(), records, wrong }
 }

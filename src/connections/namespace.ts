@@ -41,7 +41,7 @@ const LOOK_UP_AGAIN_MS = 1_000
 const REMOVE_EVERY_MS = 3600_000
 
 /** Marks of a namespace, as SQL sees them. */
-type Seen = 'own' | 'foreign' | 'moved'
+type Seen = 'own' | 'other' | 'moved'
 
 export interface NamespaceParts {
   readonly cache: Cache
@@ -157,7 +157,7 @@ export class Namespace {
       const seen = cache.scope === 'private' ? 'own' : await this.#compareAtEntry(database, id)
       if (seen === 'own') return this.#adopt(id, began)
       if (seen === 'silent') return this.#adopt(id, -Infinity)
-      if (seen === 'foreign') await this.#replace(database, id)
+      if (seen === 'other') await this.#replace(database, id)
     }
   }
 
@@ -195,7 +195,7 @@ export class Namespace {
     if (seen === 'own') return this.#adopt(id, began)
     // From here on nothing is done under its keys.
     this.#start = undefined
-    if (seen === 'foreign') await this.#replace(database, id)
+    if (seen === 'other') await this.#replace(database, id)
     await this.#enters()
   }
 
@@ -271,7 +271,7 @@ export class Namespace {
         this.#list = list
         return 'own'
       }
-      if (tries === LOOK_UP_TRIES) return 'foreign'
+      if (tries === LOOK_UP_TRIES) return 'other'
       await sleep(environment.clock, LOOK_UP_AGAIN_MS)
     }
   }

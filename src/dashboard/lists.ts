@@ -37,11 +37,11 @@ export function listsOf(dimensions: readonly string[]): {
 } {
   const isTab = (one: string): boolean => dimensions.includes(TAB_OF[one] ?? '')
   const tabs = dimensions.filter(isTab).map((one) => ({ dimension: one, tabOf: TAB_OF[one]! }))
-  const apart = [GONE, ...OF_BOTS].map((dimension) => {
+  const ofOthers = [GONE, ...OF_BOTS].map((dimension) => {
     const tabOf = TAB_OF[dimension]
     return tabOf === undefined ? { dimension } : { dimension, tabOf }
   })
-  return { first: dimensions.filter((one) => !isTab(one)), later: [...tabs, ...apart] }
+  return { first: dimensions.filter((one) => !isTab(one)), later: [...tabs, ...ofOthers] }
 }
 
 /** Whether a list is of the views of bots. */

@@ -127,7 +127,7 @@ test('tiles, chart and lists are filled, under the strict policy', () =>
       /^(?:M\S+ \S+h\S+){7}$/,
     )
     await shows(page.locator('.legend'), /^Page views by day 4\s–\s10 May$/)
-    await shows(page.locator('#beside'), /^[\d,]+ more pages went to bots\.$/)
+    await shows(page.locator('#notes'), /^[\d,]+ more pages went to bots\.$/)
     for (const [dimension, name, first] of [
       ['page', 'Pages', '/15,120'],
       ['referrer', 'Referrers', 'news.example7,560'],
@@ -203,7 +203,7 @@ test('the tiles choose what the chart shows, and say so in the address', () =>
       unseen.map(written),
     )
     const all = written(unseen.reduce((sum, one) => sum + one, 0))
-    await shows(page.locator('#beside'), new RegExp(`^${all} not reported by a browser: blocked`))
+    await shows(page.locator('#notes'), new RegExp(`^${all} not reported by a browser: blocked`))
     const tip = (await page.locator('#tile-seen').getAttribute('data-tip')) ?? ''
     assert.match(tip, new RegExp(`\n${all} not reported .*, agents that pose as browsers`))
     await tile(page, 'now').click()
@@ -353,7 +353,7 @@ test('a click on a value shows its history, and closing it returns to its row', 
     // At once, not with the next figures.
     await shows(card(page, 'page').locator('[aria-current]'), /^\/search/)
     assert.equal(new URL(page.url()).search, '?dimension=page&value=%2Fsearch')
-    await shows(page.locator('#beside'), /^Not known for 1 of 7 bars: there the value is among all/)
+    await shows(page.locator('#notes'), /^Not known for 1 of 7 bars: there the value is among all/)
     await shows(tile(page, 'views'), /^≥ [\d,]+ [+-]?\d+%$/)
     await shows(tile(page, 'seen'), /^50%$/)
     assert.equal(
@@ -398,7 +398,7 @@ test('a click on a value shows its history, and closing it returns to its row', 
     await page.locator('[data-hits=threads]').getByRole('link', { name: 'threads-3' }).click()
     await shows(chip, /^threads threads-3×$/)
     await shows(tile(page, 'views'), /^46 /)
-    await shows(page.locator('#beside'), /^Page views only: /)
+    await shows(page.locator('#notes'), /^Page views only: /)
     await page.getByRole('button', { name: 'Close' }).click()
     await shows(page.locator('[data-hits=threads] a:focus'), /^threads-3$/)
     assert.equal(new URL(page.url()).search, '?range=yesterday')
@@ -449,7 +449,7 @@ test('sections and bots have tabs of their own, which are asked for once they ar
     await shows(page.locator('#item'), /^Page for bots \/search×$/)
     await shows(page.locator('.legend'), /^Pages sent to bots by day /)
     await eventually('it', () => source.asked.includes('history of page /search by bots'))
-    await shows(page.locator('#beside'), /^Not known for 1 of 7 bars|^Bots are no people/)
+    await shows(page.locator('#notes'), /^Not known for 1 of 7 bars|^Bots are no people/)
     assert.equal(await page.getByRole('link', { name: 'Open the page' }).count(), 0)
     assert.deepEqual(complaints, [])
   }))
@@ -660,7 +660,7 @@ test('imported days are hatched, which is said once, and so is what is compared 
     await filled(page)
     assert.equal(await page.locator('path[fill="url(#imported)"]').count(), 2)
     const drawn = await page.screenshot({ clip: (await page.locator('.plot').boundingBox())! })
-    await shows(page.locator('#beside'), /^Hatched: imported, not counted here\. [\d,]+ more pages/)
+    await shows(page.locator('#notes'), /^Hatched: imported, not counted here\. [\d,]+ more pages/)
     const tip = await page.locator('#tile-views').getAttribute('data-tip')
     assert.match(tip!, /\nPartly imported, not counted here/)
     await page.locator('.plot').press('Home')

@@ -54,7 +54,7 @@ const HISTORY = [
   'note',
 ]
 /** Columns that are left out where no row has them. */
-const BESIDE = ['bots', 'seen', 'served', 'unseen', 'imported', 'note']
+const IF_ANY = ['bots', 'seen', 'served', 'unseen', 'imported', 'note']
 const OF_VALUE = ['start', 'pageViews']
 /** Text for visits without a value. A value that is equal to it gets an apostrophe. */
 const NO_VALUE = '(none)'
@@ -221,7 +221,7 @@ function nothing(counts: object): Readonly<Record<string, null>> {
 export function csvOf({ columns }: Table, rows: readonly object[]): string {
   const cells = rows as readonly Readonly<Record<string, Cell | undefined>>[]
   const known = columns.filter(
-    (one) => !BESIDE.includes(one) || cells.some((row) => row[one] !== undefined),
+    (one) => !IF_ANY.includes(one) || cells.some((row) => row[one] !== undefined),
   )
   const lines = cells.map((row) => known.map((column) => cellOf(column, row[column] ?? null)))
   return [known, ...lines].map(csvRow).join('')

@@ -24,7 +24,7 @@ export async function refuseForeignTables(
     if (table === undefined || body === undefined) continue
     const found = await columnsOf(queryable, table)
     if (found.length > 0 && found.sort().join() !== columnsIn(body).sort().join()) {
-      throw foreign(table, found)
+      throw notOurs(table, found)
     }
   }
 }
@@ -47,7 +47,7 @@ function columnsIn(body: string): string[] {
   return items.filter((text) => !NO_COLUMN.test(text)).map((text) => /^\w+/.exec(text)![0])
 }
 
-function foreign(table: string, columns: readonly string[]): DatabaseError {
+function notOurs(table: string, columns: readonly string[]): DatabaseError {
   const message =
     `The database has a table "${table}" that is not wide-cache's: its columns are ` +
     `${columns.join(', ')}. ` +

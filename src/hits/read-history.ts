@@ -105,8 +105,8 @@ async function readPeriods(
     const of = (measure: Measure, firstDay: string | null | undefined): number | null =>
       found.get(`${measureName(name, measure)} ${at}`) ?? (firstDay && start >= firstDay ? 0 : null)
     const hits = of(count, own)
-    const beside = hasOther ? { [other]: of(other, ofOther) } : {}
-    return { start, hits, bots: of('bots', own), ...beside, ...unseenOf(hits, beside) }
+    const ofOthers = hasOther ? { [other]: of(other, ofOther) } : {}
+    return { start, hits, bots: of('bots', own), ...ofOthers, ...unseenOf(hits, ofOthers) }
   })
 }
 

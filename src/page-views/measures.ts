@@ -47,15 +47,15 @@ export function otherMeasure(measure: 'served' | 'seen'): 'served' | 'seen' {
 }
 
 /** Views of both measures of people; of the one that is counted, the other field is missing. */
-interface Beside {
+interface ByMeasure {
   readonly seen?: number | null
   readonly served?: number | null
 }
 
 /** Returns the views that no browser has reported, beside `counted` ones, if both are measured. */
-export function unseenOf(counted: number | null, beside: Beside): { unseen?: number | null } {
-  const { served = counted, seen = counted } = beside
-  if (beside.served === undefined && beside.seen === undefined) return {}
+export function unseenOf(counted: number | null, views: ByMeasure): { unseen?: number | null } {
+  const { served = counted, seen = counted } = views
+  if (views.served === undefined && views.seen === undefined) return {}
   return { unseen: served === null || seen === null ? null : Math.max(0, served - seen) }
 }
 

@@ -4,7 +4,7 @@ import type { Clock } from '../support/clock.js'
 import type { BurstLogger } from '../support/logger.js'
 
 /** Difference between the database's clock and this process's wall clock that is reported. */
-const TOLD_APART_MS = 3_000
+const LEAST_DIFFERENCE_MS = 3_000
 
 /** A jump shorter than this, beside the time that the answer took, is no step. */
 const LEAST_STEP_MS = 1_000
@@ -96,25 +96,25 @@ export class ClockWatch {
 
   /**
    * Milliseconds by which the database's clock is ahead of the wall clock, as last read; 0: they
-   * agree to {@link TOLD_APART_MS}, or it has not been read.
+   * agree to {@link LEAST_DIFFERENCE_MS}, or it has not been read.
    */
-  get apartMs(): number {
+  get differenceMs(): number {
     const last = this.#last
     if (!last) return 0
     // It was read at some moment between the question and the answer.
     const least = last.database - last.wall
     const most = least + last.answered - last.asked
-    if (least > TOLD_APART_MS) return least
-    return most < -TOLD_APART_MS ? most : 0
+    if (least > LEAST_DIFFERENCE_MS) return least
+    return most < -LEAST_DIFFERENCE_MS ? most : 0
   }
 
   /** Describes a difference of the clocks; `undefined`: they agree. */
   get trouble(): string | undefined {
-    const apart = this.apartMs
-    if (apart === 0) return undefined
+    const difference = this.differenceMs
+    if (difference === 0) return undefined
     return (
-      `the clock of this host (${hostname()}) is ${seconds(Math.abs(apart))} s ` +
-      `${apart > 0 ? 'behind' : 'ahead of'} the database's`
+      `the clock of this host (${hostname()}) is ${seconds(Math.abs(difference))} s ` +
+      `${difference > 0 ? 'behind' : 'ahead of'} the database's`
     )
   }
 
@@ -125,7 +125,7 @@ export class ClockWatch {
     // have been set right instead.
     const wall = this.#clock.now()
     const elapsed = this.#clock.elapsed()
-    const slept = this.apartMs === 0 ? this.#leapSince(last, wall, elapsed) : 0
+    const slept = this.differenceMs === 0 ? this.#leapSince(last, wall, elapsed) : 0
     return Math.floor(this.#ahead + elapsed + slept)
   }
 
@@ -140,7 +140,7 @@ export class ClockWatch {
     elapsed = this.#clock.elapsed(),
   ): number {
     const leap = wall - since.wall - (elapsed - since.answered)
-    return leap > TOLD_APART_MS ? leap : 0
+    return leap > LEAST_DIFFERENCE_MS ? leap : 0
   }
 
   #compare(reading: ClockReading): void {
@@ -166,7 +166,7 @@ export class ClockWatch {
     const carried = last ? this.#ahead - DRIFT * (reading.answered - last.answered) : least
     this.#ahead = database === 0 ? Math.min(most, Math.max(least, carried)) : least
     if (database < 0) this.#wentBackAt = reading.answered
-    this.#sayIfApart()
+    this.#sayIfDifferent()
     const roundTrips = reading.answered - reading.asked + (last ? last.answered - last.asked : 0)
     if (database > 0 && wall > 0 && Math.abs(database - wall) <= LEAST_STEP_MS + roundTrips) {
       // Seen from the monotonic clock, which stands still while a machine sleeps.
@@ -178,7 +178,7 @@ export class ClockWatch {
   }
 
   /** Says in the log how far the clocks are apart. */
-  #sayIfApart(): void {
+  #sayIfDifferent(): void {
     const { trouble } = this
     if (trouble === undefined) {
       this.#logger.recovered(

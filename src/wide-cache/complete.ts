@@ -16,13 +16,13 @@ export interface Complete {
 /**
  * Returns the moment up to which all rows are in SQL, from what it said when it was asked at `now`
  * and answered at `answered`. A row lies in the layer of its time, or is missing of a writer whose
- * later frames have come. `told`: what was returned before.
+ * later frames have come. `previous`: what was returned before.
  */
 export function completeUpTo(
   { grids, missingSince, directMs, directTo }: UsedGrids,
   now: number,
   answered: number,
-  told = 0,
+  previous = 0,
 ): Complete {
   const upTo = (moment: number): number => (moment <= answered ? moment : 0)
   // Nobody has entered the name, or somebody has deleted it.
@@ -39,7 +39,7 @@ export function completeUpTo(
     const { periodSeconds, drainAfterLayers } = grid
     const end = layers.endOf(watermark)
     // If the clock was ahead, it has collectors, and what they wrote says nothing new.
-    const drained = end <= answered ? end : upTo(told)
+    const drained = end <= answered ? end : upTo(previous)
     const brought = Math.max(drained, upTo(completeTo))
     collects ||= brought >= now - directMs || end > answered
     asOf = Math.min(asOf, Math.max(Math.min(brought, leaptFrom), direct))

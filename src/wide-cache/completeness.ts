@@ -29,7 +29,7 @@ export class Completeness {
   readonly #parts: CompletenessParts
   readonly #createdAt: number
   /** The moment as last told, since the Unix epoch; 0: none was. */
-  #told = 0
+  #previous = 0
 
   constructor(parts: CompletenessParts) {
     this.#parts = parts
@@ -47,8 +47,8 @@ export class Completeness {
       used = await readUsedGrids(reading, settings.name, now)
     }
     const answered = watch.estimate ?? now
-    const { asOf, overdueMs, collects } = completeUpTo(used, now, answered, this.#told)
-    this.#told = asOf
+    const { asOf, overdueMs, collects } = completeUpTo(used, now, answered, this.#previous)
+    this.#previous = asOf
     if (!collects) this.#warnOfNoCollector(used.directMs)
     const staleAt = now - overdueMs + settings.readTtlSeconds * 1000 + MEMO_MS
     return { asOf, stale: overdueMs > 0, staleAt, readAt: now }

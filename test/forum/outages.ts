@@ -217,7 +217,7 @@ try {
     const last = name === 'empty' ? '.start h2' : '#history path.bar'
     await page.locator(last).first().waitFor({ state: 'attached' })
     const isItem = query.includes('value=')
-    await page.locator(isItem ? '#tile-best strong' : '#tile-now .beside').waitFor()
+    await page.locator(isItem ? '#tile-best strong' : '#tile-now .detail').waitFor()
     await page.evaluate(`document.documentElement.dir = '${dir}'`)
     await take(page, name)
     if (name !== 'empty') await recountOn(page, name, of)

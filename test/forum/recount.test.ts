@@ -40,7 +40,7 @@ async function open(url: string): Promise<Page> {
   await page.goto(url)
   for (const part of [
     // The page of a value has no tile of now.
-    url.includes('value=') ? '#tile-best strong' : '#tile-now .beside',
+    url.includes('value=') ? '#tile-best strong' : '#tile-now .detail',
     '#history path.bar',
     '[data-dimension=device] tbody tr',
   ]) {

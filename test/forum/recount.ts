@@ -179,12 +179,12 @@ async function ofHistory(recount: Recount): Promise<void> {
   await page.locator('#tile-views').click()
 }
 
-/** The number of a tile, and what is beside it. */
+/** The number of a tile, and the detail after it. */
 async function tileOf(page: Page, id: string): Promise<[number, string | undefined]> {
   const figure = page.locator(`#tile-${id} .figure`)
-  const beside = figure.locator('.beside')
+  const detail = figure.locator('.detail')
   const number = count((await figure.locator('strong').textContent()) ?? '')
-  return [number, (await beside.count()) > 0 ? ((await beside.textContent()) ?? '') : undefined]
+  return [number, (await detail.count()) > 0 ? ((await detail.textContent()) ?? '') : undefined]
 }
 
 type CountIn = (from: number, to: number) => Promise<number>

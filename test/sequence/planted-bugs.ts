@@ -30,7 +30,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         renew.call(this, Infinity, reserved)
       }
     },
-    told: SMALLER,
+    message: SMALLER,
   },
   {
     // In the text: only the method itself knows the clock.
@@ -42,7 +42,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
     replace:
       '    const newest = await this.#record.read()\n' +
       '    return this.#learn(newest, this.#clock.elapsed())',
-    told: SMALLER,
+    message: SMALLER,
   },
   {
     name: 'a new generation is used at once',
@@ -53,7 +53,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         await this.establish(this.current!)
       }
     },
-    told: SMALLER,
+    message: SMALLER,
   },
   {
     name: 'a new generation is established too early',
@@ -65,12 +65,12 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         renew.apply(this, said)
       }
     },
-    told: SMALLER,
+    message: SMALLER,
   },
   {
     name: 'a new generation begins where the old one began',
     plant: (loaded) => changeGenerations(loaded, (generation) => ({ ...generation, base: 0 })),
-    told: TWICE,
+    message: TWICE,
   },
   {
     name: 'a new generation begins one number below the reserve',
@@ -80,7 +80,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         base: Math.max(0, generation.base - 1),
       }))
     },
-    told: TWICE,
+    message: TWICE,
   },
   {
     name: 'an old generation may still raise its reserve',
@@ -91,7 +91,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         return raise.call(this, (await this.read()).generation, to)
       }
     },
-    told: /handed out/,
+    message: /handed out/,
   },
   {
     name: 'what lies above the reserve is handed out all the same',
@@ -102,7 +102,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         return true
       }
     },
-    told: TWICE,
+    message: TWICE,
   },
   {
     name: 'two processes that miss the counter count with one each',
@@ -112,7 +112,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         return { ...(await open.call(this, old, token)), token }
       }
     },
-    told: /handed out/,
+    message: /handed out/,
   },
   {
     name: 'silence opens a generation',
@@ -122,7 +122,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         return raise.call(this, token, count).catch(() => undefined)
       }
     },
-    told: /time-outs have opened generation/,
+    message: /time-outs have opened generation/,
   },
   {
     name: 'twice as much is reserved ahead',
@@ -132,7 +132,7 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         return reserve.call(this, current, to + (to - current.reserved))
       }
     },
-    told: /are skipped by/,
+    message: /are skipped by/,
   },
   {
     name: 'a take from the row does not ask for its generation',
@@ -143,20 +143,20 @@ export const PLANTED_BUGS: readonly PlantedBug<Loaded>[] = [
         return taken ?? take.call(this, (await this.read()).generation, count)
       }
     },
-    told: /handed out/,
+    message: /handed out/,
   },
   {
     name: 'SQL alone serves for ever',
     plant({ CacheReturn: { prototype } }) {
       prototype.isDue = ({ generation }) => generation === 0
     },
-    told: /the cache is not used again/,
+    message: /the cache is not used again/,
   },
   {
     name: 'a cache counts that may go back',
     file: '../sequence/sequence.ts',
     find: "cache.scope === 'shared' && cache.neverGoesBack ?",
     replace: "cache.scope === 'shared' ?",
-    told: TWICE,
+    message: TWICE,
   },
 ]

@@ -49,6 +49,6 @@ for (const bug of PLANTED_BUGS) {
   test(`the simulation finds it when ${bug.name}`, () =>
     withReplaced(replacementsOf(bug), async (source) => {
       const { broken } = await run(source, firstSeeds(SEEDS_A_BUG), LANES, bug.name)
-      assert.match(broken ?? `${SEEDS_A_BUG} seeds pass`, bug.told)
+      assert.match(broken ?? `${SEEDS_A_BUG} seeds pass`, bug.message)
     }))
 }

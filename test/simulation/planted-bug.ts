@@ -23,7 +23,7 @@ interface Bug {
   /** A further change, so that the bug can show. */
   readonly with?: Replacement
   /** The simulation's message when it finds the bug. */
-  readonly told: RegExp
+  readonly message: RegExp
   /** A seed that finds it, where the first one is far. It is tried before all others. */
   readonly seed?: number
 }

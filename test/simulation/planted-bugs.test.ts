@@ -48,7 +48,7 @@ for (const [index, bug] of PLANTED_BUGS.entries()) {
         bug.name,
       )
       assert(broken, `${seeds.length} seeds pass; ${ALL_VARIABLE}=1 searches ${SEEDS}`)
-      assert.match(broken.told, bug.told, `seed ${broken.seed}`)
+      assert.match(broken.told, bug.message, `seed ${broken.seed}`)
       t.diagnostic(`found by seed ${broken.seed}`)
     }))
 }

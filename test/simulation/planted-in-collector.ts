@@ -37,7 +37,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return cells
       }
     },
-    told: /deletes .* though frame/,
+    message: /deletes .* though frame/,
   },
   {
     name: 'the watermark is set without comparing it',
@@ -49,7 +49,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         await raise.call(this, tx, { ...raised, from }, now)
       }
     },
-    told: /watermark falls/,
+    message: /watermark falls/,
     seed: 1,
   },
   {
@@ -68,7 +68,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         }
       }
     },
-    told: /raises the watermark over .* though frame/,
+    message: /raises the watermark over .* though frame/,
   },
   {
     name: 'layers are drained that are not old enough',
@@ -78,7 +78,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return drain.call(this, now + LONGEST_LAYER_MS, ...others)
       }
     },
-    told: /not old enough|has not read|whose server has been silent/,
+    message: /not old enough|has not read|whose server has been silent/,
   },
   {
     name: 'the oldest layer that a drain is to read is left out',
@@ -88,7 +88,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return read.call(this, from + 1, to, silent)
       }
     },
-    told: /which it has not read|whose server has been silent/,
+    message: /which it has not read|whose server has been silent/,
   },
   {
     name: 'a silent server is passed at once',
@@ -98,7 +98,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return { ...(await read.apply(this, layers)), unanswered: 0, firstUnanswered: Infinity }
       }
     },
-    told: /whose server has been silent/,
+    message: /whose server has been silent/,
   },
   {
     name: 'young layers are deleted by drain({ all: true })',
@@ -111,7 +111,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return cells
       }
     },
-    told: /deletes .* though frame|duplicate rows, and/,
+    message: /deletes .* though frame|duplicate rows, and/,
     seed: 0,
   },
   {
@@ -123,15 +123,15 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return new Map([...cells].map(([key, cell]) => [key, upToUnreadable(cell)]))
       }
     },
-    told: /though frame .* is not settled|stops at a lock before frame/,
+    message: /though frame .* is not settled|stops at a lock before frame/,
     seed: 123,
   },
   {
     name: "a clone's marks are not looked at",
     file: '../connections/namespace.ts',
-    find: "if (tries === LOOK_UP_TRIES) return 'foreign'",
+    find: "if (tries === LOOK_UP_TRIES) return 'other'",
     replace: "if (tries === LOOK_UP_TRIES) return 'own'",
-    told: /has come to database|use one namespace|closes with|the ledger answers/,
+    message: /has come to database|use one namespace|closes with|the ledger answers/,
     seed: 30,
   },
   {
@@ -139,7 +139,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: '../connections/namespace.ts',
     find: `await this.#compareAtEntry(database, id)`,
     replace: `('own' as string)`,
-    told: /has come to database|gives its keys up/,
+    message: /has come to database|gives its keys up/,
     seed: 249,
   },
   {
@@ -161,7 +161,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
       }
     },
     with: SMALL_BATCHES,
-    told: /stops at a lock before/,
+    message: /stops at a lock before/,
     seed: 17,
   },
   {
@@ -173,7 +173,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return read.call(this, Math.max(from, (watermark() ?? -Infinity) + 1), to, silent)
       }
     },
-    told: /has not read|has been forgotten|waits in its process/,
+    message: /has not read|has been forgotten|waits in its process/,
     seed: 16,
   },
   {
@@ -185,7 +185,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return now
       }
     },
-    told: /is removed by a clock|though no collector has run/,
+    message: /is removed by a clock|though no collector has run/,
     seed: 14,
   },
   {
@@ -193,7 +193,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/chores.ts',
     find: 'await removeOldEntries(database, name, now)',
     replace: 'await removeOldEntries(database, name, await watch.now(database))',
-    told: anyOf(
+    message: anyOf(
       /committed twice|takes another for a clone|not what the tables say/,
       /instead of|falls from|of \d+ missing rows|the ledger has|the ledger keeps/,
       /though no collector has run/,
@@ -205,7 +205,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: '(isAhead && passable === newest)',
     replace: 'false',
-    told: /is ahead of the clock/,
+    message: /is ahead of the clock/,
     seed: 20,
   },
   {
@@ -215,7 +215,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     replace:
       'const isAhead =\n' +
       '  this.#wentBackAt > -Infinity && isFarAhead(watermark, this.#grid.layers, now)',
-    told: /is ahead of the clock/,
+    message: /is ahead of the clock/,
     seed: 246,
   },
   {
@@ -223,7 +223,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: 'let from = this.#oldestToDrain(watermark, newest)',
     replace: 'let from = watermark > newest ? newest : this.#oldestToDrain(watermark, newest)',
-    told: /which it has not read/,
+    message: /which it has not read/,
     seed: 1643,
   },
   {
@@ -232,7 +232,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     find: 'restarts = state.watermark > watermark ? 0 : restarts + 1',
     replace: 'restarts += watermark > -Infinity ? 1 : 0',
     with: FEW_RESTARTS,
-    told: /WatermarkMoved/,
+    message: /WatermarkMoved/,
     seed: 2,
   },
   {
@@ -245,7 +245,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return settled
       }
     },
-    told: /duplicate rows, and/,
+    message: /duplicate rows, and/,
     seed: 23,
   },
   {
@@ -253,7 +253,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     plant({ SameCache: { prototype } }) {
       Object.defineProperty(prototype, 'differs', { get: () => false })
     },
-    told: /in a cache that no collector reads/,
+    message: /in a cache that no collector reads/,
     seed: 41,
   },
   {
@@ -261,7 +261,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'complete.ts',
     find: 'const end = layers.endOf(watermark)',
     replace: 'const end = now',
-    told: /though figures were complete/,
+    message: /though figures were complete/,
     seed: 4,
   },
   {
@@ -269,7 +269,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     plant({ YoungLayers: { prototype } }) {
       prototype.commitEarly = async () => true
     },
-    told: /though figures were complete/,
+    message: /though figures were complete/,
     seed: 458,
   },
   {
@@ -280,7 +280,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return commitEarly.call(this, newest, now - 3 * LONGEST_LAYER_MS, report)
       }
     },
-    told: /though figures were complete/,
+    message: /though figures were complete/,
     seed: 458,
   },
   {
@@ -288,7 +288,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     plant({ YoungLayers: { prototype } }) {
       prototype.commitEarly = async () => false
     },
-    told: /is complete only up to/,
+    message: /is complete only up to/,
     seed: 77,
   },
   {
@@ -297,7 +297,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     plant({ SettledHere: { prototype } }) {
       prototype.forget = () => undefined
     },
-    told: /duplicate rows, and \d+ have come again/,
+    message: /duplicate rows, and \d+ have come again/,
     seed: 63,
   },
   {
@@ -305,7 +305,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: 'if (raised !== watermark) await publishHint(',
     replace: 'if (raised < watermark) await publishHint(',
-    told: /which the cache has lost/,
+    message: /which the cache has lost/,
     seed: 9,
   },
   {
@@ -313,7 +313,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
     file: 'collector/drained-writers.ts',
     find: 'this.#known.set(writer, { prefix, to })',
     replace: 'this.#known.set(writer, { prefix: 10_000, to })',
-    told: /which the cache has lost, waits for long/,
+    message: /which the cache has lost, waits for long/,
     seed: 266,
   },
   {
@@ -325,7 +325,7 @@ export const IN_COLLECTOR: readonly PlantedBug[] = [
         return all.filter(({ grid }) => grid === this.grid)
       }
     },
-    told: /layers behind|has been forgotten|is complete only up to|has lost, waits for long/,
+    message: /layers behind|has been forgotten|is complete only up to|has lost, waits for long/,
     seed: 9,
   },
 ]

@@ -34,7 +34,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return true
       }
     },
-    told: /committed twice|ranges are above/,
+    message: /committed twice|ranges are above/,
   },
   {
     name: 'the ledger looks above the prefix only',
@@ -46,7 +46,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return true
       }
     },
-    told: /committed twice|ranges are above/,
+    message: /committed twice|ranges are above/,
     seed: 0,
   },
   {
@@ -57,7 +57,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     replace: `  const early = await readEntries(tx, name, writers)
   await FIGURES.upsert(tx, rows)
   return new Map([...await readEntries(tx, name, writers), ...early])`,
-    told: /UNIQUE|committed twice|settled before|ranges are above|the ledger (has|keeps)/,
+    message: /UNIQUE|committed twice|settled before|ranges are above|the ledger (has|keeps)/,
     seed: 2,
   },
   {
@@ -70,7 +70,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { removed, changed: [] }
       }
     },
-    told: /let go as confirmed|has lost|though frame .* is not settled/,
+    message: /let go as confirmed|has lost|though frame .* is not settled/,
   },
   {
     name: 'the watermark rises though nothing has been committed, when rows are refused',
@@ -85,7 +85,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /raises the watermark over .* though frame/,
+    message: /raises the watermark over .* though frame/,
     seed: 10,
   },
   {
@@ -96,7 +96,10 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return compact.call(this, -1)
       }
     },
-    told: anyOf(/though frame .* is not settled|let go as confirmed/, /more is lost than missing/),
+    message: anyOf(
+      /though frame .* is not settled|let go as confirmed/,
+      /more is lost than missing/,
+    ),
     seed: 20,
   },
   {
@@ -110,7 +113,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return ranges
       }
     },
-    told: /does not add up|more is lost than missing|has lost/,
+    message: /does not add up|more is lost than missing|has lost/,
     seed: 21,
   },
   {
@@ -120,7 +123,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
       "entry.prefix, outcome === 'committed' ? entry.taken : 0, " +
       "outcome === 'quarantined' ? entry.taken : 0,",
     replace: 'entry.prefix, entry.taken, 0,',
-    told: /the ledger has \d+ rows committed/,
+    message: /the ledger has \d+ rows committed/,
     seed: 6,
   },
   {
@@ -134,7 +137,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { removed: [], changed: [] }
       }
     },
-    told: /the ledger has \d+ rows committed/,
+    message: /the ledger has \d+ rows committed/,
     seed: 6,
   },
   {
@@ -150,7 +153,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /nothing is wrong with its rows/,
+    message: /nothing is wrong with its rows/,
     seed: 6,
   },
   {
@@ -165,7 +168,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /nothing is wrong with its rows/,
+    message: /nothing is wrong with its rows/,
     seed: 5,
   },
   {
@@ -177,7 +180,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { ...compact.apply(this, times), removed: storedIn(this) }
       }
     },
-    told: /committed twice|ranges of|settled before/,
+    message: /committed twice|ranges of|settled before/,
     seed: 0,
   },
   {
@@ -191,7 +194,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { removed, changed: changed.filter(({ first }) => !stored.includes(first)) }
       }
     },
-    told: /committed twice|ranges of|settled before/,
+    message: /committed twice|ranges of|settled before/,
     seed: 0,
   },
   {
@@ -201,7 +204,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return this.name
       }
     },
-    told: /is committed as one of/,
+    message: /is committed as one of/,
     seed: 1,
   },
   {
@@ -209,7 +212,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'ledger/ledger.ts',
     find: '        for (const [measure, own] of byMeasure(frames)) {',
     replace: '        for (const [measure, own] of byMeasure(frames).slice(0, raise ? 1 : 9)) {',
-    told: /have come again|is not settled/,
+    message: /have come again|is not settled/,
     seed: 11,
   },
   {
@@ -220,7 +223,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return (await prefixOf.call(this, name, writer)) + 1
       }
     },
-    told: /let go as confirmed/,
+    message: /let go as confirmed/,
   },
   {
     name: 'what committed by itself is tried again',
@@ -236,7 +239,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /goes on committing/,
+    message: /goes on committing/,
     seed: 140,
   },
   {
@@ -248,7 +251,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return transaction.call(this, unbounded) as Promise<T>
       }
     },
-    told: /have not come to SQL|though all is well|layers behind|is not settled|does not end/,
+    message: /have not come to SQL|though all is well|layers behind|is not settled|does not end/,
     seed: 36,
   },
   {
@@ -256,7 +259,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'ledger/safe-clock.ts',
     find: 'settings.cellTtlSeconds * 1000 + longestMs(settings)',
     replace: 'settings.cellTtlSeconds * 1000',
-    told: LOST_TOO_SOON,
+    message: LOST_TOO_SOON,
     seed: 328,
   },
   {
@@ -264,7 +267,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'ledger/writer-entries.ts',
     find: 'entry.compact(agedMs)',
     replace: 'Object.assign(entry, { safeAt: now }).compact(agedMs)',
-    told: LOST_TOO_SOON,
+    message: LOST_TOO_SOON,
     seed: 369,
   },
   {
@@ -272,7 +275,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     plant({ SettledHere: { prototype } }) {
       Object.defineProperty(prototype, 'keys', { get: () => new Set() })
     },
-    told: /duplicate rows, and/,
+    message: /duplicate rows, and/,
     seed: 2,
   },
   {
@@ -291,7 +294,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return transaction.call(this, withoutSums) as Promise<T>
       }
     },
-    told: /totals become|falls from|the ledger has/,
+    message: /totals become|falls from|the ledger has/,
     seed: 14,
   },
   {
@@ -311,7 +314,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /nothing is wrong with its rows/,
+    message: /nothing is wrong with its rows/,
     seed: 32,
   },
   {
@@ -333,7 +336,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
         return { removed: removed.filter(isPassed), changed }
       }
     },
-    told: /ranges of/,
+    message: /ranges of/,
     seed: 0,
   },
   {
@@ -341,7 +344,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'complete.ts',
     find: 'missingSince === undefined ? now : Math.max(missingSince, direct)',
     replace: 'now',
-    told: /is told that all is in SQL|comes to SQL though figures were complete/,
+    message: /is told that all is in SQL|comes to SQL though figures were complete/,
     seed: 6,
   },
   {
@@ -349,7 +352,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'writer/outbox.ts',
     find: 'floorAt: Math.min(oldest?.openedAt ?? openedAt, openedAt)',
     replace: 'floorAt: openedAt',
-    told: /is told that all is in SQL/,
+    message: /is told that all is in SQL/,
     seed: 2,
   },
   {
@@ -357,7 +360,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'writer/direct-commit.ts',
     find: '...this.#outbox.floorFor(frame)',
     replace: 'floor: frame.sequence, floorIssued: frame.issued, floorAt: frame.openedAt',
-    told: /is told that all is in SQL|let go as confirmed|committed twice/,
+    message: /is told that all is in SQL|let go as confirmed|committed twice/,
     seed: 2,
   },
   {
@@ -365,7 +368,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'used-grids.ts',
     find: 'r.first_sequence > w.floor',
     replace: 'r.first_sequence > w.floor + 1',
-    told: /is told that all is in SQL/,
+    message: /is told that all is in SQL/,
     seed: 2,
   },
   {
@@ -373,7 +376,7 @@ export const IN_LEDGER: readonly PlantedBug[] = [
     file: 'complete.ts',
     find: 'const direct = upTo(directTo)',
     replace: 'const direct = now - directMs',
-    told: /though figures were complete|told that all is in SQL/,
+    message: /though figures were complete|told that all is in SQL/,
     seed: 99,
   },
 ]

@@ -11,7 +11,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /let go as confirmed/,
+    message: /let go as confirmed/,
   },
   {
     name: 'a writer takes one frame more for confirmed',
@@ -21,7 +21,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         confirm.call(this, writer, prefix + 1)
       }
     },
-    told: /let go as confirmed/,
+    message: /let go as confirmed/,
   },
   {
     name: 'the floor is above what the writer holds',
@@ -32,7 +32,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return { ...header, floor: header.sequence, floorIssued: header.issued }
       }
     },
-    told: /let go as confirmed|committed twice|beyond frame .* which is missing/,
+    message: /let go as confirmed|committed twice|beyond frame .* which is missing/,
     seed: 2,
   },
   {
@@ -44,7 +44,8 @@ export const IN_WRITER: readonly PlantedBug[] = [
         if (!isDirect()) remove.call(this, frame)
       }
     },
-    told: /closes with .* (?:though all|where)|has not all that was dropped|has lost .* long ago/,
+    message:
+      /closes with .* (?:though all|where)|has not all that was dropped|has lost .* long ago/,
     seed: 0,
   },
   {
@@ -56,7 +57,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return attempt.call(this, placed, afterwards)
       }
     },
-    told: /have not come to SQL|rows long ago/,
+    message: /have not come to SQL|rows long ago/,
     seed: 2,
   },
   {
@@ -68,7 +69,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return attempt.call(this, unplaced, afterwards)
       }
     },
-    told: /have not come to SQL|rows long ago|the run does not end/,
+    message: /have not come to SQL|rows long ago|the run does not end/,
     seed: 3,
   },
   {
@@ -84,7 +85,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /let go as confirmed/,
+    message: /let go as confirmed/,
   },
   {
     name: 'the outbox lets go of unplaced frames at its bound',
@@ -95,14 +96,14 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return true
       }
     },
-    told: /no cache has acknowledged/,
+    message: /no cache has acknowledged/,
   },
   {
     name: 'the outbox has no bound',
     plant({ Outbox: { prototype } }) {
       prototype.makeRoom = () => true
     },
-    told: /an outbox holds/,
+    message: /an outbox holds/,
   },
   {
     name: 'cells are overwritten instead of appended to',
@@ -111,7 +112,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return this.set(key, value, 3600)
       }
     },
-    told: /overwrites/,
+    message: /overwrites/,
   },
   {
     name: 'close() does not commit what is held',
@@ -122,7 +123,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         if (!isClosing()) await commit.call(this, frames)
       }
     },
-    told: /closes with .* though all is well/,
+    message: /closes with .* though all is well/,
   },
   {
     name: 'two frames get one number',
@@ -135,14 +136,14 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return { ...header, sequence, floor: Math.min(header.floor, sequence) }
       }
     },
-    told: /two frames are numbered/,
+    message: /two frames are numbered/,
   },
   {
     name: 'dropped rows are not counted',
     plant({ Numbering: { prototype } }) {
       prototype.drop = () => undefined
     },
-    told: /dropped/,
+    message: /dropped/,
     seed: 0,
   },
   {
@@ -154,7 +155,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         warn.call(this, trouble, message)
       }
     },
-    told: /append\(\) throws/,
+    message: /append\(\) throws/,
     seed: 6,
   },
   {
@@ -173,7 +174,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         }
       }
     },
-    told: /though a cache server would have taken them/,
+    message: /though a cache server would have taken them/,
     seed: 201,
   },
   {
@@ -185,7 +186,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return next.call(this, rowCount, openedAt, oldest)
       }
     },
-    told: anyOf(
+    message: anyOf(
       /Assertion|two frames|has let go|let go as confirmed|have not come to SQL/,
       /closes with|not all that was|close\(\) has said|floor/,
     ),
@@ -202,7 +203,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
           : place.call(this, frame, ...others)
       }
     },
-    told: /though the cache is well/,
+    message: /though the cache is well/,
     seed: 3,
   },
   {
@@ -216,7 +217,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
           : place.call(this, frame, ...others)
       }
     },
-    told: /closes with .* (where|though)/,
+    message: /closes with .* (where|though)/,
     seed: 3,
   },
   {
@@ -231,7 +232,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
         return place.call(this, frame, ...others)
       }
     },
-    told: /waits in its process, though the cache would have taken it/,
+    message: /waits in its process, though the cache would have taken it/,
     seed: 22,
   },
   {
@@ -239,7 +240,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     plant({ Ledger: { prototype } }) {
       prototype.quarantinedOf = async () => new Set()
     },
-    told: /closes with .* where/,
+    message: /closes with .* where/,
     seed: 126,
   },
   {
@@ -247,7 +248,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     plant({ Writer: { prototype } }) {
       prototype.end = async () => undefined
     },
-    told: /not all that was dropped/,
+    message: /not all that was dropped/,
     seed: 364,
   },
   {
@@ -260,15 +261,15 @@ export const IN_WRITER: readonly PlantedBug[] = [
       find: 'const ASK_MS = 500',
       replace: 'const ASK_MS = 3_000',
     },
-    told: /though the cache is well/,
+    message: /though the cache is well/,
     seed: 3,
   },
   {
     name: 'a writer that heard a hint of a clock ahead hears no other before its time',
     file: 'writer/upkeep.ts',
-    find: 'if (this.#toldOf > newest) this.#toldOf = -1',
+    find: 'if (this.#hintedTo > newest) this.#hintedTo = -1',
     replace: '',
-    told: /which the cache has lost, waits for long/,
+    message: /which the cache has lost, waits for long/,
     seed: 6007,
   },
   {
@@ -279,7 +280,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     replace: `  async prefixOf(name: string, writer: string): Promise<number> {
     await proveWritable(this.#database, this.name, await this.#watch.recent(this.#database))
 `,
-    told: /which the cache has lost|though figures were complete/,
+    message: /which the cache has lost|though figures were complete/,
     seed: 99,
   },
   {
@@ -287,7 +288,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'used-grids.ts',
     find: "earliest(rows[0]?.['missing_since'], rows[0]?.['joining_since'])",
     replace: "earliest(rows[0]?.['missing_since'])",
-    told: /though figures were complete/,
+    message: /though figures were complete/,
     seed: 54,
   },
   {
@@ -295,7 +296,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'joining.ts',
     find: 'if (isBrought() ||',
     replace: 'if (isBrought !== undefined ||',
-    told: /though figures were complete/,
+    message: /though figures were complete/,
     seed: 54,
   },
   {
@@ -303,7 +304,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'collector/grid-drain.ts',
     find: 'raised < this.#memory.lostTo ? 0 :',
     replace: '',
-    told: /which the cache has lost|though figures were complete/,
+    message: /which the cache has lost|though figures were complete/,
     seed: 121,
   },
   {
@@ -317,7 +318,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       replace: `await this.#commit.settle(read, report, raise)
       await this.#memory.look(read, Math.floor(watch.estimate ?? now), isNew)`,
     },
-    told: /which the cache has lost|though figures were complete/,
+    message: /which the cache has lost|though figures were complete/,
     seed: 121,
   },
   {
@@ -325,7 +326,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
     file: 'writer/closing.ts',
     find: 'if (this.#isAnswered && this.#report().lost > 0)',
     replace: 'if (this.#parts.direct.commits < 0)',
-    told: /though all is well/,
+    message: /though all is well/,
     seed: 178,
   },
 ]

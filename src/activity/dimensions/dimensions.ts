@@ -3,7 +3,7 @@ import { identifier, wrongType, wrongValue } from '../../support/options.js'
 import type { Guard } from '../../visitors/guard.js'
 import { PAGE } from '../sums.js'
 import { fitText } from '../text.js'
-import { APART } from './apart.js'
+import { RESERVED } from './own-measure.js'
 import { browser } from './browser.js'
 import { campaign } from './campaign.js'
 import { country } from './country.js'
@@ -47,7 +47,7 @@ export function checkedDimensions(given: unknown): Readonly<Record<string, Dimen
   for (const [name, dimension] of dimensions) {
     identifier('dimensions', name)
     if (name === PAGE) throw wrongValue('dimensions', name, 'another name: every visit has a page')
-    if (APART.includes(name)) {
+    if (RESERVED.includes(name)) {
       throw wrongValue('dimensions', name, 'another name: a measure of its own has this dimension')
     }
     if (typeof dimension !== 'function') throw wrongType(`dimensions.${name}`, dimension, ALLOWED)

@@ -93,10 +93,10 @@ export async function checkTables(
 ): Promise<{ findings: Finding[]; parts: PartState[] }> {
   const states = await partStates(database)
   const findings: Finding[] = []
-  const foreign: Finding[] = []
+  const notOurs: Finding[] = []
   const { ok, error } = findingsOf('tables')
   for (const { part, applied, oldest, known } of states) {
-    if (applied === 0) foreign.push(...(await checkForeign(database, part)))
+    if (applied === 0) notOurs.push(...(await checkForeign(database, part)))
     else if (applied < known) {
       findings.push(
         error(
@@ -116,9 +116,9 @@ export async function checkTables(
     }
   }
   const parts = states.filter(({ applied }) => applied > 0)
-  findings.push(...foreign)
+  findings.push(...notOurs)
   // Beside a foreign table `migrate` makes no tables: the only remedy is another database.
-  if (foreign.length === 0 && !parts.some(({ part }) => part === 'wide-cache')) {
+  if (notOurs.length === 0 && !parts.some(({ part }) => part === 'wide-cache')) {
     findings.push(
       error(
         'the database has no tables of wide-cache, or this user may not see them',

@@ -73,17 +73,17 @@ export async function checkServerLists(database: Database, cache: Cache): Promis
   const { rows } = await execute(database)`SELECT id, name FROM wide_cache_grids
     WHERE private_to = ${SHARED} AND mark IS NOT NULL
     AND moved_at > ${(await database.now()) - MARKS_MS} ORDER BY name`
-  const apart = new Set<string>()
+  const odd = new Set<string>()
   let shown = 0
   for (const { id, name } of rows) {
     const shows = Buffer.isBuffer(id) ? await showsMark(database, cache, key, id) : undefined
-    if (shows === false) apart.add(String(name))
+    if (shows === false) odd.add(String(name))
     else if (shows) shown++
   }
-  if (apart.size === 0) return shown === 0 ? [] : [ok('collectors use the same cache')]
+  if (odd.size === 0) return shown === 0 ? [] : [ok('collectors use the same cache')]
   return [
     error(
-      `the collectors of ${[...apart].join(', ')} use another cache than this command was given, ` +
+      `the collectors of ${[...odd].join(', ')} use another cache than this command was given, ` +
         'or its server has just been restarted',
       'give all processes the same list of cache servers, in the same spelling, or, if each ' +
         'machine has a cache server of its own, a name per machine',

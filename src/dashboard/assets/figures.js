@@ -1,5 +1,5 @@
 /** The figures of a range, or of one value in it: title, tiles, chart and lists. */
-import { WHY_MORE } from './beside.js'
+import { WHY_MORE } from './seen-share.js'
 import { chart, spikesOf } from './chart.js'
 import {
   against,
@@ -88,7 +88,7 @@ export function figuresView() {
   const asTable = html('button', { type: 'button' }, 'Show as a table')
   const files = ['CSV', 'JSON'].map((type) => html('a', { download: true }, `Download as ${type}`))
   const tools = html('span.tools.push', cut, open, menu('Chart', [asTable, ...files]))
-  const foot = html('p.quiet.small', { id: 'beside' })
+  const foot = html('p.quiet.small', { id: 'notes' })
   const newest = html('ol')
   const reading = html('div.reading', { hidden: true }, html('h2', 'Newest pages'), newest)
   const main = html('div', html('div.head', legend, tools), drawn.element, foot)
@@ -292,7 +292,7 @@ export function figuresView() {
       id: 'now',
       name: 'Now',
       value: number(visitors),
-      beside: visitors === 1 ? 'visitor' : 'visitors',
+      detail: visitors === 1 ? 'visitor' : 'visitors',
       tip: `The last ${lasting(windowSeconds)}\n${number(pageViews)} page views`,
       isLive: true,
     }
@@ -454,7 +454,7 @@ function pointsOf({ now, then }) {
   if (now === undefined || then === undefined) return {}
   const points = Math.round(100 * (now - then))
   const text = points === 0 ? 'as before' : `${points > 0 ? '+' : '−'}${Math.abs(points)} pt`
-  return { change: Math.abs(points) < 2 ? 0 : points, beside: text }
+  return { change: Math.abs(points) < 2 ? 0 : points, detail: text }
 }
 
 /** @param {{ start: string }} most @param {Figures['span']} span */

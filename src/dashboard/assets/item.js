@@ -75,7 +75,7 @@ export function itemTiles({ sums, span }, both, compared, listed) {
       id: 'best',
       name: `Best ${span.by}`,
       value: number(best?.pageViews ?? 0),
-      ...(best && { beside: at(span.by === 'hour' ? 'time' : 'day', best.from) }),
+      ...(best && { detail: at(span.by === 'hour' ? 'time' : 'day', best.from) }),
     },
     ...(listed?.seen === undefined
       ? []

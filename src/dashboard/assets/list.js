@@ -2,7 +2,7 @@
  * A list of values in a card: ten of them, or with search all. It can be sorted by views or by
  * change. The rule under a row stands for all views, and its dark part for the share of the row.
  */
-import { shareSeen, WHY_MORE } from './beside.js'
+import { shareSeen, WHY_MORE } from './seen-share.js'
 import { item, itemLink, query } from './choice.js'
 import { bone, html, renew } from './dom.js'
 import { at, direction, number, percent, shareText, signed } from './format.js'
@@ -269,7 +269,7 @@ function changeCell(change) {
   return html('td', { class: `change ${direction(change.change)}` }, text)
 }
 
-/** The share of views that browsers report. @param {import('./beside.js').Views} views */
+/** The share of views that browsers report. @param {import('./seen-share.js').Views} views */
 export function seenOf(views) {
   const share = shareSeen(views)
   return share === undefined ? {} : { seen: share }

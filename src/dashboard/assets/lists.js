@@ -11,7 +11,7 @@ import { json } from './poll.js'
 import { styles } from './styles.js'
 
 /** @typedef {{ over?: number | null | undefined, before?: number | null | undefined }} Compared */
-/** @typedef {import('./beside.js').Views &
+/** @typedef {import('./seen-share.js').Views &
  *   { value: string | null, pageViews: number } & Compared} Value */
 /** @typedef {{ asOf: string, stale: boolean, figures: readonly Value[] }} Top */
 /** @typedef {{ dimension: string, top: Top | null }} Listed */

@@ -1,5 +1,5 @@
 /** The figures of a range, as bars of a chart and as the sums of its tiles. */
-import { shareOfAll, shareSeen } from './beside.js'
+import { shareOfAll, shareSeen } from './seen-share.js'
 import { at, between, yearOf } from './format.js'
 
 /** @typedef {'hour' | 'day' | 'week' | 'month'} By */

@@ -8,7 +8,7 @@ import { direction, signed } from './format.js'
  * @property {string} id
  * @property {string} name
  * @property {string} [value] without: it is not there yet
- * @property {string} [beside] a word, or a change as a text
+ * @property {string} [detail] a word, or a change as a text
  * @property {number} [change]
  * @property {string} [tip] lines that explain it
  * @property {boolean} [isLive]
@@ -16,7 +16,7 @@ import { direction, signed } from './format.js'
 
 /** The text of a change, which is also its sign. @param {number | undefined} change */
 export const changeText = (change) =>
-  change === undefined ? {} : { change, beside: signed(change) }
+  change === undefined ? {} : { change, detail: signed(change) }
 
 export function tiles() {
   const element = html('div.tiles')
@@ -85,10 +85,10 @@ export function tiles() {
 }
 
 /** @param {Tile} tile */
-function inside({ name, value, beside, change, isLive = false }) {
+function inside({ name, value, detail, change, isLive = false }) {
   const style = change === undefined ? 'quiet' : direction(change)
   const text =
-    beside === undefined ? [] : [html('bdi', { class: `beside ${style}`, dir: 'ltr' }, beside)]
+    detail === undefined ? [] : [html('bdi', { class: `detail ${style}`, dir: 'ltr' }, detail)]
   return [
     html('span.title-of', name, ...(isLive ? [html('span.dot.on')] : [])),
     html('span.figure', html('strong', value === undefined ? bone('16,344') : value), ' ', ...text),

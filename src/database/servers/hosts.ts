@@ -111,7 +111,7 @@ export class Hosts<Session extends ServerSession> {
     const query = (sql: string) => session.query(sql, [], BEGIN_TIMEOUT_MS)
     if (!(await this.#isWritable(query))) throw readOnly(host)
     const identity = await databaseId(query)
-    if (this.#identity !== undefined && identity !== this.#identity) throw this.#foreign(host)
+    if (this.#identity !== undefined && identity !== this.#identity) throw this.#otherDatabase(host)
     // Before the tables have been made, each connection asks again.
     if (identity === undefined || this.#current !== host) return
     this.#checked.add(session)
@@ -136,12 +136,12 @@ export class Hosts<Session extends ServerSession> {
     host.leave(left(host))
   }
 
-  #foreign(host: ServerSessions<Session>): DatabaseError {
+  #otherDatabase(host: ServerSessions<Session>): DatabaseError {
     const message =
       `${host.place} has another database than ${this.#previous?.place}: its grids and counters ` +
       'are others. It is not used. Name servers that replicate one database, or take it out of ' +
       'the list of hosts'
-    this.#logger.warnOnce(`foreign ${host.place}`, `wide-cache: ${message}`)
+    this.#logger.warnOnce(`other database ${host.place}`, `wide-cache: ${message}`)
     return new DatabaseError('DATABASE_OTHER', 'unreachable', message)
   }
 }

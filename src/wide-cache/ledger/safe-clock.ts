@@ -13,7 +13,7 @@ export const SAFE_PACE = 4
 const FALLING_PACE = 1_000
 
 /** Time behind the database's clock from which on the log tells of it. */
-const TOLD_MS = DAY_MS
+const LATE_MS = DAY_MS
 
 /** Least time that may count between two looks of a collector. */
 const COUNTED_MS = 120_000
@@ -72,7 +72,7 @@ export class SafeClock {
     const found = await readSafeAt(database, settings.name)
     const at = found ?? 0
     this.#seen = { at, since: clock.elapsed() }
-    if (found !== undefined && now - at > TOLD_MS) this.#sayLate(now - at)
+    if (found !== undefined && now - at > LATE_MS) this.#sayLate(now - at)
     return Math.min(at, now)
   }
 

@@ -23,7 +23,7 @@ export const CLOSED: Health = {
 }
 
 /** Time for which a failed cache server, and dropped rows, are reported. */
-const TOLD_MS = 60_000
+const RECENT_MS = 60_000
 
 /** Figures from which the health is judged. */
 export interface Vitals {
@@ -47,14 +47,14 @@ export function troublesOf(vitals: Vitals): string[] {
   if (databaseErrors.failingMs !== undefined) {
     troubles.push(`the database has failed for ${wholeSeconds(databaseErrors.failingMs)} s`)
   }
-  for (const server of cacheErrors.failedWithin(TOLD_MS)) {
+  for (const server of cacheErrors.failedWithin(RECENT_MS)) {
     troubles.push(`the cache server ${server} failed within the last minute`)
   }
   if (writer.unconfirmedMs > directSeconds * 1000) {
     const age = wholeSeconds(writer.unconfirmedMs)
     troubles.push(`a frame has not been confirmed for ${age} s; this process holds it`)
   }
-  if (writer.droppedAgoMs < TOLD_MS) troubles.push('rows were dropped within the last minute')
+  if (writer.droppedAgoMs < RECENT_MS) troubles.push('rows were dropped within the last minute')
   if (vitals.clockTrouble !== undefined) troubles.push(vitals.clockTrouble)
   if (drainsFailingMs !== undefined) {
     troubles.push(`collecting has failed for ${wholeSeconds(drainsFailingMs)} s`)

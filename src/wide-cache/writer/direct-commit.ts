@@ -43,10 +43,10 @@ export class DirectCommit {
   #rows = 0
   #backoff = 0
   #notBefore = 0
-  /** Code of the reason that the log has told of, and is to tell the end of. */
-  #told: string | undefined
-  #toldFrames = 0
-  #toldRows = 0
+  /** Code of the reason that the log has given, and whose end it is to report. */
+  #logged: string | undefined
+  #loggedFrames = 0
+  #loggedRows = 0
   #quiet: Timer | undefined
 
   constructor(parts: DirectCommitParts, outbox: Outbox) {
@@ -124,34 +124,34 @@ export class DirectCommit {
    * Says in the log that frames were committed directly, and why: once, until the reason changes or
    * there were none for 20 s.
    */
-  tell(frames: readonly HeldFrame[], { code, why }: Reason): void {
+  log(frames: readonly HeldFrame[], { code, why }: Reason): void {
     const { environment, logger, settings } = this.#parts
-    if (code !== this.#told) {
+    if (code !== this.#logged) {
       logger.warn(
         `direct commits: ${code}`,
         `wide-cache: this process commits frames of "${settings.name}" directly: ` +
           `${why}; nothing is lost`,
       )
     }
-    this.#told = code
-    this.#toldFrames += frames.length
-    for (const { rowCount } of frames) this.#toldRows += rowCount
+    this.#logged = code
+    this.#loggedFrames += frames.length
+    for (const { rowCount } of frames) this.#loggedRows += rowCount
     this.#quiet?.cancel()
-    this.#quiet = environment.clock.after(QUIET_MS, () => this.tellEnd())
+    this.#quiet = environment.clock.after(QUIET_MS, () => this.logEnd())
   }
 
-  /** Says in the log that there are no more direct commits, if it has told of any. */
-  tellEnd(): void {
+  /** Says in the log that there are no more direct commits, if it has reported any. */
+  logEnd(): void {
     this.#quiet?.cancel()
-    if (this.#told === undefined) return
+    if (this.#logged === undefined) return
     this.#parts.logger.recovered(
-      `direct commits: ${this.#told}`,
+      `direct commits: ${this.#logged}`,
       `wide-cache: this process commits no more frames of "${this.#parts.settings.name}" ` +
-        `directly; it has committed ${counted(this.#toldFrames, 'frame')} with ` +
-        counted(this.#toldRows, 'row'),
+        `directly; it has committed ${counted(this.#loggedFrames, 'frame')} with ` +
+        counted(this.#loggedRows, 'row'),
     )
-    this.#told = undefined
-    this.#toldFrames = this.#toldRows = 0
+    this.#logged = undefined
+    this.#loggedFrames = this.#loggedRows = 0
   }
 
   async #settle(frames: readonly HeldFrame[]): Promise<void> {

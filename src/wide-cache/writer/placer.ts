@@ -157,18 +157,18 @@ export class Placer {
     const { environment, heartbeat } = this.#parts
     const { clock } = environment
     const until = clock.elapsed() + ASK_MS
-    const told = async (): Promise<void> => {
+    const answered = async (): Promise<void> => {
       while (clock.elapsed() < until) {
-        const isTold = await heartbeat().then(
+        const hasAnswer = await heartbeat().then(
           () => true,
           () => false,
         )
-        if (isTold) return
+        if (hasAnswer) return
         await sleep(clock, ASK_AGAIN_MS)
       }
     }
     const stopped = new Promise<void>((resolve) => (this.#stopAsking = resolve))
-    await within(ASK_MS, Promise.race([told(), stopped]), clock)
+    await within(ASK_MS, Promise.race([answered(), stopped]), clock)
     this.#asking = undefined
   }
 

@@ -60,7 +60,7 @@ function bench() {
       },
       retryNow: () => undefined,
       commit: async () => world.onCommit(),
-      tell: (_: unknown, { why }: { why: string }) => told.push(why),
+      log: (_: unknown, { why }: { why: string }) => told.push(why),
     } as never,
     place: async (held) => world.onPlace(held),
   })

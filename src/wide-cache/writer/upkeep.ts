@@ -61,8 +61,8 @@ export class Upkeep {
    * missing once: one that SQL does not take directly is placed again, and may come above a gap.
    */
   readonly #missing = new WeakSet<HeldFrame>()
-  /** The layer up to which the last hint has told of frames. */
-  #toldOf = -1
+  /** The layer up to which the last hint names frames of. */
+  #hintedTo = -1
 
   constructor(parts: UpkeepParts) {
     this.#parts = parts
@@ -117,7 +117,7 @@ export class Upkeep {
   async commit(frames: readonly HeldFrame[]): Promise<void> {
     const reason = this.#reason(frames)
     await this.#parts.direct.commit(frames)
-    this.#parts.direct.tell(frames, reason)
+    this.#parts.direct.log(frames, reason)
   }
 
   /** Sees to it that the next check is in `ms` milliseconds at the latest. */
@@ -193,7 +193,7 @@ export class Upkeep {
     const { outbox, numbering, direct } = this.#parts
     const reason = this.#reason(due)
     await direct.attempt(due, async () => {
-      if (due.length > 0) direct.tell(due, reason)
+      if (due.length > 0) direct.log(due, reason)
       if (outbox.size === 0 && numbering.hasUnreported) await numbering.report()
     })
   }
@@ -212,16 +212,16 @@ export class Upkeep {
     if (ahead.length > 0) return this.#miss(ahead)
     const newest = grid.layers.at(now) - settings.drainAfterLayers
     // The clock was ahead when a hint told of younger layers.
-    if (this.#toldOf > newest) this.#toldOf = -1
+    if (this.#hintedTo > newest) this.#hintedTo = -1
     const isUnknown = ({ layer }: HeldFrame): boolean =>
-      layer !== undefined && layer <= newest && layer > this.#toldOf
+      layer !== undefined && layer <= newest && layer > this.#hintedTo
     if (![...outbox.frames()].some(isUnknown)) return false
     const hint = await readHint(cache, grid)
     if (!hint) return false
     // Younger layers are not drained, whatever a hint says.
     const to = Math.min(hint.to, newest)
     const { missing, isSure } = missingIn({ ...hint, to }, outbox.frames())
-    if (isSure) this.#toldOf = to
+    if (isSure) this.#hintedTo = to
     return this.#miss(missing)
   }
 

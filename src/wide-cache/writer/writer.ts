@@ -365,7 +365,7 @@ export class Writer<Row> {
       place: (frame) => this.#placeAnew(frame),
     })
     const report = await closing.run()
-    this.#direct.tellEnd()
+    this.#direct.logEnd()
     if (report.lost > 0) {
       this.#parts.logger.warn(
         'lost',

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { shareOfAll, shareSeen } from './assets/beside.js'
+import { shareOfAll, shareSeen } from './assets/seen-share.js'
 
 test('the share is of views that browsers report among those that the server sent', () => {
   assert.equal(shareSeen({ pageViews: 100, seen: 43 }), 0.43)

@@ -1,4 +1,4 @@
-/** What is beside page views, and is never added to them: what browsers report, and bots. */
+/** The share of page views that browsers report. */
 
 /** @typedef {{ pageViews?: number | null, seen?: number | null, served?: number | null }} Views */
 
