@@ -56,6 +56,7 @@ const INSIDE: Readonly<Record<string, Structure>> = {
     [
       'overview',
       'site-activity',
+      'activity-figures',
       'activity',
       'measure-collector',
       'engine-settings',

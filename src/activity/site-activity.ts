@@ -1,7 +1,5 @@
-import { hash } from 'node:crypto'
 import { types } from 'node:util'
 import type { DashboardOptions } from '../dashboard/options.js'
-import { withToday } from '../dashboard/open-day.js'
 import { dashboardRouter } from '../dashboard/router.js'
 import type {
   ActivityPeriod,
@@ -9,53 +7,27 @@ import type {
   ValuePeriod,
   ValueViews,
 } from '../dashboard/site-figures.js'
-import type { DashboardSource, Dated, Note, Overview, Range } from '../dashboard/source.js'
+import type { DashboardSource } from '../dashboard/source.js'
 import type { Queryable } from '../database/database.js'
 import { type Handler, isRequest, type ServerRequest } from '../page-views/handler.js'
-import { type Measure, measureName } from '../page-views/measures.js'
+import { measureName } from '../page-views/measures.js'
 import { ViewRecorder } from '../page-views/view-recorder.js'
-import { dayText, type LongPeriod, summedBy } from '../support/calendar-days.js'
 import type { Clock } from '../support/clock.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import type { BurstLogger } from '../support/logger.js'
 import { assertCalled } from '../support/missing-call.js'
-import { oneOf } from '../support/options.js'
-import { shared } from '../support/shared.js'
 import { fieldOf, identityOf } from '../visitors/guard.js'
-import type { ReadContext } from '../wide-cache/contexts.js'
+import { ActivityFigures } from './activity-figures.js'
 import type { Activity, RecordedView, RecordedVisit } from './activity.js'
-import { RESERVED, ownMeasureOf } from './dimensions/own-measure.js'
-import { type ActivityCertificate, readCertificate } from './certificate.js'
+import type { ActivityCertificate } from './certificate.js'
 import { activityRows } from './engine-settings.js'
-import { readFirstDay } from './first-day.js'
-import { readHourlyViews, readTop } from './history.js'
-import { readActivityHistory } from './activity-history.js'
-import { readActivityTop } from './activity-top.js'
-import { liveView, readLive } from './live.js'
 import { type RequestViews, requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, type ActivitySettings, activitySettings } from './options.js'
 import { pageOf } from './page.js'
-import {
-  dayNumber,
-  type HistoryQuery,
-  checkedHistory,
-  isOfValue,
-  keptFrom,
-  type TopQuery,
-  checkedTop,
-  type ValueHistoryQuery,
-  checkedValueHistory,
-  wholeDays,
-} from './ranges.js'
+import { type HistoryQuery, isOfValue, type TopQuery, type ValueHistoryQuery } from './ranges.js'
 import { activityRouter, type ActivityRouterOptions } from './router.js'
-import { type ActivityStats, readStats } from './stats.js'
-import { checkedNote, readNotes, writeNote } from './notes.js'
-import { PAGE } from './sums.js'
-import { readValueHistory } from './value-history.js'
+import type { ActivityStats } from './stats.js'
 import { MAX_TIME, type Visit } from './visit.js'
-
-/** Time for which an answer of the first day serves all who ask a dashboard. */
-const FIRST_DAY_MS = 1_000
 
 /**
  * Counts the visits of a site. Servers need not be there yet: visits are kept, within bounds, until
@@ -93,13 +65,13 @@ export interface OverviewSite {
 /** {@link Activity}, with a clock that tests may own. */
 export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Activity {
   readonly #settings: ActivitySettings
-  readonly #live: () => Promise<LiveActivity>
+  readonly #figures: ActivityFigures
   readonly #requests: RequestViews
 
   constructor(settings: ActivitySettings, environment: Environment = systemEnvironment) {
     super(activityRows(settings, environment), environment)
     this.#settings = settings
-    this.#live = liveView(() => this.#stats(), this.engine)
+    this.#figures = new ActivityFigures(settings, this.engine, this.calendar)
     this.#requests = requestViews(settings, this.views.count, this.logger)
   }
 
@@ -170,7 +142,7 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   }
 
   stats(): Promise<ActivityStats> {
-    return this.engine.connections.run(() => this.#stats())
+    return this.#figures.stats()
   }
 
   history(query: ValueHistoryQuery): Promise<ValuePeriod[]>
@@ -178,114 +150,37 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
   async history(
     query: HistoryQuery | ValueHistoryQuery,
   ): Promise<ActivityPeriod[] | ValuePeriod[]> {
-    if (isOfValue(query)) return (await this.#valueHistory(query)).figures
-    return (await this.#history(query)).figures
+    if (isOfValue(query)) return (await this.#figures.valueHistory(query)).figures
+    return (await this.#figures.history(query)).figures
   }
 
   async top(dimension: string, query: TopQuery): Promise<ValueViews[]> {
-    return (await this.#top(dimension, query)).figures
-  }
-
-  #history(query: HistoryQuery, today?: Overview['today']): Promise<Dated<ActivityPeriod[]>> {
-    return this.engine.connections.run(async () => {
-      const {
-        by,
-        range,
-        summedBy: long,
-      } = await this.calendar.checked((days) => checkedHistory(query, days))
-      const history = await this.#read(`history:${by}:${range.from}:${range.to}`, (database) =>
-        readActivityHistory(database, this.#settings, by, range),
-      )
-      const { figures } = history
-      return inPeriods(
-        {
-          ...history,
-          figures: today ? withToday(figures, by, today, this.calendar.current) : figures,
-        },
-        long,
-      )
-    })
-  }
-
-  /** The history, which has no fewer page views than the overview of the same moment. */
-  async #historyOfNow(query: HistoryQuery): Promise<Dated<ActivityPeriod[]>> {
-    // Without it the history is what it is.
-    const overview = await this.engine.connections
-      .run(() => this.#overview())
-      .catch(() => undefined)
-    return this.#history(query, overview?.figures.today)
-  }
-
-  #valueHistory(query: ValueHistoryQuery, bots = false): Promise<Dated<ValuePeriod[]>> {
-    return this.engine.connections.run(async () => {
-      const {
-        by,
-        range,
-        summedBy: long,
-        ...key
-      } = await this.calendar.checked((days) => checkedValueHistory(query, this.#readable, days))
-      // Keys of the cache are short, and values are any text.
-      const value = hash('sha256', key.value, 'base64url')
-      const own = ownMeasureOf(key.dimension, bots)
-      const history = await this.#read(
-        `history:${by}:${range.from}:${range.to}:${key.dimension}:${value}:${own?.measure ?? ''}`,
-        (database, { name }) =>
-          readValueHistory(database, own ? this.#nameOf(own.measure) : name, by, range, {
-            ...key,
-            ...(own && { dimension: own.dimension }),
-          }),
-      )
-      return inPeriods(history, long)
-    })
-  }
-
-  /** @param under of values that begin with it */
-  #top(dimension: string, query: TopQuery, under = ''): Promise<Dated<ValueViews[]>> {
-    return this.engine.connections.run(async () => {
-      const known = oneOf('dimension', dimension, this.#readable)
-      const { range, n, ...asked } = await this.calendar.checked((days) => checkedTop(query, days))
-      const own = ownMeasureOf(known, asked.bots)
-      const { historyDays } = this.#settings
-      const measure = own?.measure ?? ''
-      const among = under && `:${hash('sha256', under, 'base64url')}`
-      return this.#read(
-        `top:${known}:${range.from}:${range.to}:${n}:${historyDays}:${measure}${among}`,
-        (database, { asOf }) => {
-          const { current } = this.calendar
-          const hours = wholeDays(range, keptFrom(asOf, historyDays, current), current)
-          if (own) {
-            const name = this.#nameOf(own.measure)
-            return readTop(database, name, own.dimension, hours, { n, under })
-          }
-          return readActivityTop(database, this.#settings, known, hours, { n, under })
-        },
-      )
-    })
+    return (await this.#figures.top(dimension, query)).figures
   }
 
   live(): Promise<LiveActivity> {
-    return this.engine.connections.run(() => this.#live())
+    return this.#figures.live()
   }
 
   dashboard(options: DashboardOptions = {}): Handler {
     assertCalled(this, 'activity.dashboard')
     this.engine.connections.check()
+    const figures = this.#figures
     const source: DashboardSource = {
       name: this.#settings.name,
-      dimensions: this.dimensions,
+      dimensions: figures.dimensions,
       calendar: this.calendar,
       historyDays: this.#settings.historyDays,
-      overview: () => this.engine.connections.run(() => this.#overview()),
-      live: (asOf) => this.engine.connections.run(() => readLive(asOf, this.engine)),
-      history: (query) => this.#historyOfNow(query),
-      valueHistory: ({ bots, ...query }) => this.#valueHistory(query, bots),
-      top: (dimension, { under, ...query }) => this.#top(dimension, query, under),
-      hours: (range) => this.#hours(range),
-      notes: (range) => this.#notes(range),
-      // Each list of an answer asks for it.
-      firstDay: shared(this.engine.clock, FIRST_DAY_MS, () => this.#firstDay()),
+      overview: () => figures.overview(),
+      live: (asOf) => figures.liveSince(asOf),
+      history: (query) => figures.historyOfNow(query),
+      valueHistory: ({ bots, ...query }) => figures.valueHistory(query, bots),
+      top: (dimension, { under, ...query }) => figures.top(dimension, query, under),
+      hours: (range) => figures.hours(range),
+      notes: (range) => figures.notes(range),
+      firstDay: figures.firstDay,
       ledger: () => this.ledger(),
-      certificates: (days) => this.#certificates(days),
+      certificates: (days) => figures.certificates(days),
       collectors: () => this.engine.operations.collecting(),
       health: () => this.health(),
       advice: () => this.engine.operations.advice(),
@@ -293,122 +188,12 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     return dashboardRouter(source, options, this.logger, this.engine.clock)
   }
 
-  #firstDay(): Promise<string | null> {
-    return this.engine.connections.run(() =>
-      this.engine.read(this.#keyOf('first-day'), (database, { name }) =>
-        readFirstDay(database, name),
-      ),
-    )
-  }
-
-  /** The page views of each hour of a range of whole hours. */
-  #hours(range: Range): Promise<Dated<number[]>> {
-    return this.engine.connections.run(async () => {
-      const calendar = await this.calendar.read()
-      const [from, to] = [calendar.hourOf(range.from), calendar.hourOf(range.to)]
-      return this.#read(`hours:${from}:${to}`, (database, { name }) =>
-        readHourlyViews(database, name, { from, to }),
-      )
-    })
-  }
-
-  /** One after the other: nobody waits for them, and each asks SQL several times. */
-  async #certificates(days: number): Promise<ActivityCertificate[]> {
-    const today = (await this.calendar.read()).dayOf(this.engine.clock.now())
-    const certificates: ActivityCertificate[] = []
-    for (let day = today - days + 1; day <= today; day++) {
-      certificates.push(await this.certificate(dayText(day)))
-    }
-    return certificates
-  }
-
   certificate(day: string): Promise<ActivityCertificate> {
-    return this.engine.connections.run(async () => {
-      const now = this.engine.clock.now()
-      const number = dayNumber('day', day, now, await this.calendar.read())
-      return this.engine.read(this.#keyOf(`certificate:${number}`), async (database, { name }) =>
-        readCertificate(database, name, number, await database.now()),
-      )
-    })
+    return this.#figures.certificate(day)
   }
 
   note(day: string, text: string | null): Promise<void> {
-    return this.engine.connections.run(async () => {
-      const [number, checked] = checkedNote(day, text)
-      await writeNote(this.engine.database, this.#settings.name, number, checked)
-    })
-  }
-
-  /** The notes on the days of a range. */
-  #notes({ from, to }: Range): Promise<Note[]> {
-    return this.engine.connections.run(async () => {
-      const calendar = await this.calendar.read()
-      const days = { from: calendar.dayOf(from), to: calendar.dayOf(to - 1) + 1 }
-      return this.engine.read(this.#keyOf(`notes:${days.from}:${days.to}`), (database) =>
-        readNotes(database, this.#settings.name, days),
-      )
-    })
-  }
-
-  /** The dimensions that this process knows of. */
-  get dimensions(): readonly string[] {
-    return [PAGE, ...Object.keys(this.#settings.dimensions)]
-  }
-
-  get #readable(): readonly string[] {
-    return [...this.dimensions, ...RESERVED]
-  }
-
-  #nameOf(measure: Measure): string {
-    return measureName(this.#settings.name, measure)
-  }
-
-  async #stats(): Promise<ActivityStats> {
-    const { windowSeconds } = this.#settings
-    const { figures, stale } = await this.#read(`stats:${windowSeconds}`, (database, context) =>
-      readStats(database, context, windowSeconds),
-    )
-    return { ...figures, stale }
-  }
-
-  /** The figures of the window, and of the day, are of one reading. */
-  #overview(): Promise<Dated<Overview>> {
-    const { windowSeconds } = this.#settings
-    return this.#read(`overview:${windowSeconds}`, async (database, context) => {
-      const { pageViews, visitors } = await readStats(database, context, windowSeconds)
-      const calendar = await this.calendar.read()
-      const hour = calendar.hourOf(this.engine.clock.now())
-      const day = calendar.dayOfHour(hour)
-      const range = { from: calendar.firstHour(day), to: hour + 1 }
-      // After the window, so that the hours have at least its page views of the day.
-      const hours = await readHourlyViews(database, context.name, range)
-      const today = {
-        day: dayText(day),
-        views: hours.reduce((sum, views) => sum + views, 0),
-        hours,
-      }
-      return { windowSeconds, pageViews, visitors, today }
-    })
-  }
-
-  /** Days of another zone are other figures: before one is recorded, this process may be wrong. */
-  #keyOf(key: string): string {
-    const { zone } = this.calendar.current
-    return zone === 'UTC' ? key : `${zone}:${key}`
-  }
-
-  /** Reads figures, as `Engine.read` does. While SQL is away, they become stale. */
-  async #read<Figures>(
-    key: string,
-    read: (database: Queryable, context: ReadContext) => Promise<Figures>,
-  ): Promise<Dated<Figures>> {
-    const { figures, asOf, stale, staleAt } = await this.engine.read(
-      this.#keyOf(key),
-      async (database, context) => ({ ...context, figures: await read(database, context) }),
-    )
-    const isOver = this.engine.clock.now() > staleAt
-    const dated = { figures, asOf: new Date(asOf).toISOString(), stale: stale || isOver }
-    return isOver && !stale ? { ...dated, unread: true } : dated
+    return this.#figures.note(day, text)
   }
 
   /** Returns the time that a visit is said to be of; `undefined`: now. */
@@ -419,12 +204,4 @@ export class SiteActivity extends ViewRecorder<ViewedPage, Visit> implements Act
     this.views.refused('at', at, 'a Date, or milliseconds since 1970', 'the visit counts as of now')
     return undefined
   }
-}
-
-/** A history, by the weeks or months that were asked for. */
-function inPeriods<One extends { readonly start: string }>(
-  history: Dated<One[]>,
-  by: LongPeriod | undefined,
-): Dated<One[]> {
-  return by ? { ...history, figures: summedBy(history.figures, by) } : history
 }
