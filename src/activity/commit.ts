@@ -17,8 +17,11 @@ import type { Visit } from './visit.js'
  */
 export const MAX_COMMIT_ROWS = 40_000
 
-/** Rows of one statement: more is hardly faster. */
-const ROWS_A_STATEMENT = 1_000
+/** Rows of one statement: more is hardly faster, and holds up requests while it is made. */
+const ROWS_A_STATEMENT = 500
+
+/** Visits sorted by their seconds before the process does other work. */
+const PAUSE_ROWS = 5_000
 
 /** Least rows of a {@link Transaction.load}: fewer are sent as fast by an INSERT. */
 const LEAST_LOADED = 500
@@ -61,7 +64,7 @@ export async function commitVisits(
   const openHour = Math.max(books.openHour, calendar.firstHour(0))
   const openFrom = calendar.startOfHour(openHour)
   const timeOf = ({ time }: Visit): number => Math.max(Math.min(time, now), openFrom)
-  const seconds = bySecond(visits, timeOf)
+  const seconds = await bySecond(visits, timeOf)
   // No visit is in an older second.
   const [[oldest, ofOldest] = [0, []]] = seconds
   const isLate = ({ time }: Visit): boolean => Math.min(time, now) < openFrom
@@ -187,10 +190,14 @@ function* mapped<T, R>(items: Iterable<T>, valuesOf: (item: T) => R): Generator<
 
 type Second = readonly [second: number, visits: Visit[]]
 
-/** Seconds ascending, and what is in them. */
-function bySecond(visits: readonly Visit[], timeOf: (visit: Visit) => number): Second[] {
+/** Seconds ascending, and what is in them. Pauses now and then. */
+async function bySecond(
+  visits: readonly Visit[],
+  timeOf: (visit: Visit) => number,
+): Promise<Second[]> {
   const seconds = new Map<number, Visit[]>()
-  for (const visit of visits) {
+  for (const [index, visit] of visits.entries()) {
+    if (index % PAUSE_ROWS === PAUSE_ROWS - 1) await turn()
     const second = Math.floor(timeOf(visit) / 1000)
     const others = seconds.get(second)
     if (others) others.push(visit)

@@ -69,7 +69,7 @@ export interface Totals {
 }
 
 /** Rows decoded before the process does other work. */
-const PAUSE_ROWS = 2_000
+const PAUSE_ROWS = 1_000
 
 /** What the ledger knows of a measure. */
 interface Measure<Row> {
