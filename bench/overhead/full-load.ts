@@ -93,17 +93,25 @@ interface Turn {
   readonly whole: Cpu
 }
 
-/** Each takes the load, in so many laps. */
+type Load = (one: Running) => Promise<readonly number[]>
+
+/**
+ * Each takes the load, in so many laps. `before`: load of each turn that does not count. While a
+ * process waits for its turn, V8 shrinks its heap, and the processor's caches fill with others.
+ */
 export async function byTurns(
   setup: Setup,
   running: readonly Running[],
   setting: string,
-  laps: number,
-  load: (one: Running) => Promise<readonly number[]>,
+  { laps, load, before: early }: { laps: number; load: Load; before?: Load },
 ): Promise<void> {
   const turns = new Map<Contender, Turn[]>(running.map(({ contender }) => [contender, []]))
   for (let lap = 0; lap < laps; lap++) {
     for (const one of shuffled(running)) {
+      if (early) {
+        one.app.served += (await early(one)).length
+        await one.app.finish()
+      }
       const before = await look(setup, one)
       const latencies = await load(one)
       one.app.served += latencies.length

@@ -71,8 +71,9 @@ export async function run(bench: Bench): Promise<Chart> {
   const young = bench.setting('full load: first requests', { quick: 100, normal: 1_500 })
   const served = bench.setting('full load: requests served before', { quick: 100, normal: 20_000 })
   const runs = bench.setting('runs of the collector before', { quick: 2, normal: 300 })
-  const laps = bench.setting('full load: laps of a round', { quick: 1, normal: 4 })
-  const seconds = bench.setting('full load: seconds of each in a lap', { quick: 0.3, normal: 1.5 })
+  const laps = bench.setting('full load: laps of a round', { quick: 1, normal: 2 })
+  const early = bench.setting('full load: seconds before, in a lap', { quick: 0.1, normal: 2 })
+  const seconds = bench.setting('full load: seconds of each in a lap', { quick: 0.3, normal: 4 })
   const rates = bench.setting('requests/s to each site', { quick: [50], normal: [300, 80, 20, 5] })
   const paced = bench.setting('seconds at these rates', { quick: [1], normal: [15, 30, 60, 60] })
   const calm = bench.setting('seconds before, at each', { quick: [0], normal: [5, 5, 30, 10] })
@@ -93,7 +94,8 @@ export async function run(bench: Bench): Promise<Chart> {
       running.push(await start(setup, contender, `overhead_${round}_${at}`))
     }
     progress(YOUNG)
-    await byTurns(setup, running, YOUNG, 1, ({ crowd }) => crowd.ask('/', young))
+    const first = { laps: 1, load: ({ crowd }: Running) => crowd.ask('/', young) }
+    await byTurns(setup, running, YOUNG, first)
     for (const { app, crowd } of running) {
       app.served += (await crowd.ask('/', served)).length
       await app.finish()
@@ -103,13 +105,15 @@ export async function run(bench: Bench): Promise<Chart> {
     await collectOften(atRates, runs)
     progress(FULL_LOAD)
     const loaded =
-      (path: string) =>
+      (path: string, time: number) =>
       async ({ crowd }: Running) =>
-        (await crowd.run(path, seconds)).latencies
-    await byTurns(setup, running, FULL_LOAD, laps, loaded('/'))
+        (await crowd.run(path, time)).latencies
+    const hello = { laps, before: loaded('/', early), load: loaded('/', seconds) }
+    await byTurns(setup, running, FULL_LOAD, hello)
     progress(PAGE)
     const onPage = running.filter(({ contender }) => ON_A_PAGE.includes(contender))
-    await byTurns(setup, onPage, PAGE, 1, loaded('/page'))
+    const page = { laps: 1, before: loaded('/page', early), load: loaded('/page', seconds) }
+    await byTurns(setup, onPage, PAGE, page)
     for (const one of running) if (!atRates.includes(one)) await stop(one)
     for (const [at, rate] of rates.entries()) {
       progress(atRate(rate))
