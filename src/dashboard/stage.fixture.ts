@@ -155,9 +155,12 @@ export async function counted(count: () => number, work: () => Promise<void>): P
 }
 
 /** The rows of a table, as texts. */
-export async function rowsOf(table: Locator): Promise<string[][]> {
-  const rows = await table.locator('tbody tr').all()
-  return Promise.all(rows.map((row) => row.locator('th, td').allTextContents()))
+export function rowsOf(table: Locator): Promise<string[][]> {
+  return table
+    .locator('tbody tr')
+    .evaluateAll((rows) =>
+      rows.map((row) => [...row.querySelectorAll('th, td')].map((cell) => cell.textContent ?? '')),
+    )
 }
 
 /** By how much the page is wider than its window. */

@@ -258,10 +258,11 @@ const PARTS = '#live, #operation, #alarm, .chip, h1, .title-of, .legend, h2, #ve
 
 /** What can be seen of the page's parts, without its figures. */
 export async function outline(page: Page): Promise<string[]> {
-  const texts: string[] = []
-  for (const part of await page.locator(`:is(${PARTS}):visible`).all()) {
-    const text = ((await part.innerText()) ?? '').replaceAll(/\s+/g, ' ').trim()
-    texts.push(text.replaceAll(/\d[\d,.]*/g, '0'))
-  }
-  return texts
+  const texts = await page.locator(`:is(${PARTS}):visible`).allInnerTexts()
+  return texts.map((text) =>
+    text
+      .replaceAll(/\s+/g, ' ')
+      .trim()
+      .replaceAll(/\d[\d,.]*/g, '0'),
+  )
 }
