@@ -25,7 +25,7 @@ export interface Verdict {
  * Least number of runs. With fewer, all of one tree are too often above all of the other by chance.
  */
 export const LEAST_RUNS = 3
-/** Least difference worth a look, as a share, however steady it is. */
+/** Least difference worth a look, as a share, however little it varies. */
 const LEAST_DIFFERENCE = 0.05
 
 /**

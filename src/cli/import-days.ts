@@ -25,10 +25,11 @@ export const DAY_HEADERS = ['day,pageViews,visitors', 'day,page,pageViews']
 
 /** Lines of a file, which is held in memory. */
 const MAX_LINES = 5_000_000
-/** Wrong lines that are told one by one. */
+/** Wrong lines that the log names one by one. */
 const MAX_REPORTED = 20
 
-interface ImportOptions {
+/** What is imported, and where. */
+export interface ImportOptions {
   readonly database: string | undefined
   readonly name: string
   readonly id: string

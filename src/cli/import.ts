@@ -14,7 +14,7 @@ import { counted } from '../support/printable.js'
 import { recordedAmong } from '../wide-cache/ledger/name-settings.js'
 import { type OptionsOf, UsageError } from './arguments.js'
 import { withTables } from './existing.js'
-import { DAY_HEADERS, importDays, removeDays } from './import-days.js'
+import { DAY_HEADERS, importDays, removeDays, type ImportOptions } from './import-days.js'
 import type { CommandLog } from './log.js'
 
 const HEADER = 'item,hits'
@@ -22,7 +22,7 @@ const HEADER = 'item,hits'
 /** Records of one transaction. */
 const RECORDS_A_PART = 1_000
 
-/** Wrong lines that are told one by one. */
+/** Wrong lines that the log names one by one. */
 const MAX_REPORTED = 20
 
 /** A record of the file, or what is wrong with it. */
@@ -50,17 +50,14 @@ export async function importFile(options: OptionsOf<'import'>, log: CommandLog):
   if (file === '-') {
     throw new Error(`line 1: the header of stdin is not ${DAY_HEADERS.join(' or ')}`)
   }
-  return importHits(options, options.name, id, log)
+  return importHits(options, days, log)
 }
 
 async function importHits(
-  options: OptionsOf<'import'>,
-  given: string,
-  id: string,
+  { file, skipInvalid }: OptionsOf<'import'>,
+  { database: url, name: given, measure, id }: ImportOptions,
   log: CommandLog,
 ): Promise<number> {
-  const { file, skipInvalid } = options
-  const measure = oneOf('measure', options.measure ?? 'served', ['served', 'seen'])
   const own = hitsName(given)
   const name = measureName(own, measure)
   // All of the file, before anything is changed.
@@ -73,7 +70,7 @@ async function importHits(
     )
     return 1
   }
-  await withTables(options.database, log, ['wide-cache', 'hits'], async (database) => {
+  await withTables(url, log, ['wide-cache', 'hits'], async (database) => {
     await warnOfNewName(database, measureName(GRID_NAME_START + own, measure), log)
     const list = { name, id, digest }
     const { done, isWhole } = await unlocked(systemEnvironment, () => beginImport(database, list))

@@ -9,17 +9,10 @@ import { type Cell, csvRow } from '../support/csv.js'
 import { type Asked, list, notesIn, spanFigures, upTo } from './figures.js'
 import { hitsList } from './hits.js'
 import { askedOf, wholeOf } from './lists.js'
-import {
-  countOf,
-  historyQuery,
-  listName,
-  QueryError,
-  SUBJECT_PARAMETERS,
-  topQuery,
-} from './query.js'
+import { countOf, historyQuery, listName, SUBJECT_PARAMETERS, topQuery } from './query.js'
 import type { DashboardHits, DashboardSource, Dated, Range, Read, Totals } from './source.js'
 import { type FirstDay, type Span, spanQuery } from './span.js'
-import { subjectFigures, subjectHistory, subjectOf } from './subject.js'
+import { hitsNamed, subjectFigures, subjectHistory, subjectOf } from './subject.js'
 
 export interface Table {
   readonly range: Range
@@ -126,12 +119,7 @@ export async function shownTable(tables: Tables, url: string, now: number): Prom
   if (name === null) {
     return shownList(tables, listName(dimension, dimensions), span, { n, now, calendar })
   }
-  const one = hits.find((one) => one.name === name)
-  if (!one || dimension !== null) {
-    const names = hits.map((one) => one.name).join(', ')
-    throw new QueryError('hits', name, `${names || 'no hits'}, without a dimension`)
-  }
-  return shownHits(one, span, { n, now, calendar })
+  return shownHits(hitsNamed(name, dimension, hits), span, { n, now, calendar })
 }
 
 function shownHistory(

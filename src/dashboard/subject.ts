@@ -30,13 +30,21 @@ export function subjectOf(
     throw new QueryError('value', value ?? null, 'a value as top.json or hits.json has it')
   }
   if (name === null) return { dimension: valuesList(dimension ?? null, dimensions), value }
-  const known = hits.find((one) => one.name === name)
-  if (!known || dimension !== null) {
-    const names = hits.map((one) => one.name).join(', ')
-    throw new QueryError('hits', name ?? null, `${names || 'no hits'}, without a dimension`)
-  }
+  const known = hitsNamed(name ?? null, dimension ?? null, hits)
   if (Buffer.byteLength(value) > MAX_ITEM) throw new QueryError('value', value, 'an item of hits')
   return { hits: known, value }
+}
+
+/** @throws QueryError if there are no hits of this name, or a dimension is given beside them */
+export function hitsNamed(
+  name: string | null,
+  dimension: string | null,
+  hits: readonly DashboardHits[],
+): DashboardHits {
+  const known = hits.find((one) => one.name === name)
+  if (known && dimension === null) return known
+  const names = hits.map((one) => one.name).join(', ')
+  throw new QueryError('hits', name, `${names || 'no hits'}, without a dimension`)
 }
 
 /** The history of a subject in a range. Hits are as of now. */

@@ -28,7 +28,7 @@ interface CompletenessParts {
 export class Completeness {
   readonly #parts: CompletenessParts
   readonly #createdAt: number
-  /** The moment as last told, since the Unix epoch; 0: none was. */
+  /** The moment as last returned, since the Unix epoch; 0: none was. */
   #previous = 0
 
   constructor(parts: CompletenessParts) {

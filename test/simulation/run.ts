@@ -285,7 +285,9 @@ export class Run {
     process.collects = collects !== false
     this.records.processes.push(process)
     const scheduled = collects === 'scheduled' || (collects && random.chance(0.3))
-    const line = scenario.steady ? undefined : `*/${scenario.collectEveryMs / 1000} * * * * *`
+    const line = scenario.onDefaultSchedule
+      ? undefined
+      : `*/${scenario.collectEveryMs / 1000} * * * * *`
     const actor = new Actor(process, writes, scheduled && line, this)
     actors.push(actor)
     if (scheduled || scenario.holdsThroughPause) process.stalledUntil = this.#pausedUntil

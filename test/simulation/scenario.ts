@@ -32,7 +32,7 @@ export interface Scenario {
   readonly faultsMs: number
   readonly collectEveryMs: number
   /** Collectors that run by themselves do so by the default cron line, and keep their lease. */
-  readonly steady: boolean
+  readonly onDefaultSchedule: boolean
   /** Greatest difference between the collectors' clocks when they begin. */
   readonly jitterMs: number
   /** Milliseconds for which all is quiet between two halves, 0: none. */
@@ -220,7 +220,7 @@ export function scenarioOf(random: Random, seed: number): Scenario {
     commitsImplicitly: !clearly && pauseMs === 0 && random.chance(0.05),
     forgets: random.chance(0.04),
     disasters: random.pick([0, 1, 2, 4, 8]),
-    steady: random.chance(0.4),
+    onDefaultSchedule: random.chance(0.4),
   }
   // Of a source of their own: all else of a seed is as it was without these faults.
   const added = random.fork()
