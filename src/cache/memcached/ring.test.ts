@@ -15,6 +15,13 @@ test('a fourth server takes about a quarter of the keys, and no other key moves'
   assert.ok(moved.every((key) => after.nameFor(key) === four[3]))
 })
 
+test('a server alone has all keys, and keeps those that a second one does not take', () => {
+  const [alone, two] = [new Ring(['a:1']), new Ring(['a:1', 'b:1'])]
+  assert.deepEqual(new Set(keys.map((key) => alone.nameFor(key))), new Set(['a:1']))
+  const kept = keys.filter((key) => two.nameFor(key) === 'a:1').length
+  assert.ok(kept > 3_500 && kept < 6_500, `${kept} of 10000`)
+})
+
 test('the order of the servers does not matter', () => {
   const [forth, back] = [new Ring(four), new Ring([...four].reverse())]
   for (const key of keys) assert.equal(forth.nameFor(key), back.nameFor(key))

@@ -13,13 +13,16 @@ const WEIGHT = 8
  */
 export class Ring {
   readonly #ring = new HashRing<string>()
+  /** A server alone, which has every key: so no key is hashed. */
+  readonly #only: string | undefined
 
   constructor(names: readonly string[]) {
+    if (names.length === 1) this.#only = names[0]
     for (const name of [...names].sort()) this.#ring.addNode(name, WEIGHT)
   }
 
   nameFor(key: string): string {
-    const name = this.#ring.getNode(key)
+    const name = this.#only ?? this.#ring.getNode(key)
     if (name === undefined) throw new Error('wide-cache: a ring without servers')
     return name
   }
