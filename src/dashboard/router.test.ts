@@ -673,6 +673,15 @@ for (const [name, express] of expresses) {
       assert.deepEqual(source.asked, [])
     })
 
+    test('hits that are asked for with a dimension are refused, in figures and files', async () => {
+      const { get } = site({ authorize: () => true, hits: [inventedHits('threads')] })
+      for (const path of ['/item.json?value=x&', '/shown.csv?']) {
+        const { body } = await get(`${path}hits=threads&dimension=page`).expect(400)
+        assert.deepEqual([body.parameter, body.value], ['hits', 'threads'])
+        assert.equal(body.allowed, 'threads, without a dimension')
+      }
+    })
+
     test('the history is a CSV file', async () => {
       const { get, source } = site()
       const { text, headers } = await get('/history.csv?by=hour&from=2026-09-01&to=2026-11-01')
