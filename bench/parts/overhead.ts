@@ -52,7 +52,7 @@ const PAGE_MS = 2
 const MOST_MICROSECONDS = 5
 const MOST_COLLECTING = 15
 /** Greatest distance of an end of the interval from the cost, µs. */
-const STEADY = 2
+const MOST_ERROR = 2
 
 export async function run(bench: Bench): Promise<Chart> {
   const renderings = renderingsIn(PAGE_MS)
@@ -72,11 +72,11 @@ export async function run(bench: Bench): Promise<Chart> {
   const served = bench.setting('full load: requests served before', { quick: 100, normal: 20_000 })
   const runs = bench.setting('runs of the collector before', { quick: 2, normal: 300 })
   const laps = bench.setting('full load: laps of a round', { quick: 1, normal: 2 })
-  const early = bench.setting('full load: seconds before, in a lap', { quick: 0.1, normal: 2 })
+  const lead = bench.setting('full load: seconds before, in a lap', { quick: 0.1, normal: 2 })
   const seconds = bench.setting('full load: seconds of each in a lap', { quick: 0.3, normal: 4 })
   const rates = bench.setting('requests/s to each site', { quick: [50], normal: [300, 80, 20, 5] })
   const paced = bench.setting('seconds at these rates', { quick: [1], normal: [15, 30, 60, 60] })
-  const calm = bench.setting('seconds before, at each', { quick: [0], normal: [5, 5, 30, 10] })
+  const leads = bench.setting('seconds before, at each', { quick: [0], normal: [5, 5, 30, 10] })
   const [mariadb, memcached, redis] = await Promise.all([
     bench.mariadb(),
     bench.memcached(),
@@ -108,16 +108,16 @@ export async function run(bench: Bench): Promise<Chart> {
       (path: string, time: number) =>
       async ({ crowd }: Running) =>
         (await crowd.run(path, time)).latencies
-    const hello = { laps, before: loaded('/', early), load: loaded('/', seconds) }
+    const hello = { laps, before: loaded('/', lead), load: loaded('/', seconds) }
     await byTurns(setup, running, FULL_LOAD, hello)
     progress(PAGE)
     const onPage = running.filter(({ contender }) => ON_A_PAGE.includes(contender))
-    const page = { laps: 1, before: loaded('/page', early), load: loaded('/page', seconds) }
+    const page = { laps: 1, before: loaded('/page', lead), load: loaded('/page', seconds) }
     await byTurns(setup, onPage, PAGE, page)
     for (const one of running) if (!atRates.includes(one)) await stop(one)
     for (const [at, rate] of rates.entries()) {
       progress(atRate(rate))
-      await atOnce(setup, atRates, atRate(rate), rate, { before: calm[at]!, seconds: paced[at]! })
+      await atOnce(setup, atRates, atRate(rate), rate, { before: leads[at]!, seconds: paced[at]! })
     }
     for (const one of atRates) await stop(one)
   }
@@ -136,7 +136,7 @@ export async function run(bench: Bench): Promise<Chart> {
   if (bench.mode !== 'quick') {
     claimCost(bench)
     claimThroughput(bench)
-    claimCalm(bench, fixed)
+    claimOutages(bench, fixed)
     claimRates(bench, rates)
   }
   return {
@@ -197,9 +197,9 @@ function claimCost(bench: Bench): void {
   }
   const most = Math.max(ours.high - ours.median, ours.median - ours.low)
   claim(
-    `${FULL_LOAD}: the cost of wide-cache is known to ${STEADY} µs, with 95 % confidence (here ` +
-      `to ${number(Number(most.toPrecision(3)))} µs)`,
-    most <= STEADY,
+    `${FULL_LOAD}: the cost of wide-cache is known to ${MOST_ERROR} µs, with 95 % confidence ` +
+      `(here to ${number(Number(most.toPrecision(3)))} µs)`,
+    most <= MOST_ERROR,
   )
 }
 
@@ -231,7 +231,7 @@ function claimThroughput({ claim, samples }: Bench): void {
  * Noise is how far two healthy sites differ, either from the other: the same program, servers and
  * moments.
  */
-function claimCalm({ claim, samples }: Bench, setting: string): void {
+function claimOutages({ claim, samples }: Bench, setting: string): void {
   const noise = samples.ratio(REPEATED.label, WELL.label, setting, P99)
   const most = Math.max(noise.high, 1 / noise.low)
   for (const { label } of DOWN) {
