@@ -1,9 +1,12 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database, SqlRow } from '../database/database.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
 import { HOUR_MS } from '../support/clock.js'
 import { hitsRows } from './engine-settings.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
+import { enterName } from '../wide-cache/ledger/name-settings.js'
+import { VIEWINGS } from './commit.js'
 import type { HitsSettings } from './options.js'
 
 const NOW = Date.UTC(2026, 0, 2, 12)
@@ -38,4 +41,23 @@ test('old hours are removed in each run, however many viewings are old', async (
     assert.equal(removed.hours, 1)
     assert.equal(removed.viewings > 1, hasViewings)
   }
+})
+
+test('viewings are kept for the longest time that any process has given', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const seconds = { cellTtlSeconds: 60, directSeconds: 75, vanishedSeconds: 60 }
+  const nameSettings = { keepSeconds: { value: 7_200, counts: 'longest' } } as const
+  await enterName(database, { name: 'hits.threads', kind: 'hits', ...seconds, nameSettings })
+  await VIEWINGS.insert(database, [['threads', NOW - HOUR_MS, Buffer.alloc(16), 1]])
+  const { removeOld } = hitsRows(SETTINGS).engineOf('served', new BurstLogger(SILENT, () => 0))
+  for (const [hours, left] of [
+    [0, 1],
+    [2, 0],
+  ] as const) {
+    await removeOld!(database, { now: NOW + hours * HOUR_MS } as never)
+    const { rows } = await database.query('SELECT COUNT(*) AS n FROM hits_viewings')
+    assert.deepEqual(rows, [{ n: left }], `after ${hours} h`)
+  }
+  await database.close()
 })
