@@ -7,7 +7,8 @@ import { withClockAhead } from '../../test/servers/wrapped.js'
 import { FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
 import { memory } from '../cache/memory.js'
 import { openDatabase } from '../database/open.js'
-import { HOUR_MS } from '../support/clock.js'
+import { dayText } from '../support/calendar-days.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { systemEnvironment } from '../support/environment.js'
 import { expresses } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
@@ -53,7 +54,13 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
     assert.equal(live.asOf, overview.asOf, 'what is on its way begins where the window ends')
     assert.equal(ledger.committed, 5)
     assert.deepEqual([overview.stale, trouble], [false, null])
-    const { collectors } = await get('/operation.json')
+    const { collectors, certificates } = await get('/operation.json')
+    const today = Math.floor(now() / DAY_MS)
+    assert.deepEqual(
+      certificates.map(({ day }: { day: string }) => day),
+      Array.from({ length: 30 }, (_, at) => dayText(today - 29 + at)),
+    )
+    assert.deepEqual([certificates.at(-1).pageViews, certificates.at(-2).pageViews], [5, 0])
     assert.equal(collectors.length, 1)
     const [{ layersWaiting, ...collector }] = collectors
     assert(layersWaiting >= 0, `${layersWaiting} layers wait`)

@@ -28,3 +28,14 @@ test('strangers who ask for ever more targets fill no memory, and the newest are
   noPages.add(long)
   assert(!noPages.has(long))
 })
+
+test('what led to no page for a while takes no room afterwards', () => {
+  const noPages = new NoPages()
+  for (let n = 0; n < 2_000; n++) {
+    noPages.add(`/menu/${n}`)
+    noPages.delete(`/menu/${n}`)
+  }
+  assert(noPages.isEmpty)
+  for (const target of ['/a', '/b']) noPages.add(target)
+  assert(noPages.has('/a') && noPages.has('/b'))
+})

@@ -142,3 +142,13 @@ test("where the database's clock has gone back, SQL is asked in the end", async 
   assert.equal(await read.read(), 2)
   assert.equal(world.queries, 2)
 })
+
+test('where the process that was to read has died, another one reads after 2 s', async () => {
+  const { clock, cache, world, read } = bench()
+  await cache.set(LEASE, Buffer.from('1'), TTL_SECONDS)
+  const figures = read.read()
+  await clock.advance(1_999)
+  assert.equal(world.queries, 0)
+  await clock.advance(1)
+  assert.equal(await figures, 1)
+})

@@ -87,6 +87,10 @@ test('the last good figures are served while the query fails, to new processes t
   await clock.advance(3000)
   assert.equal(await read.read(), 7)
   assert.equal(await reading(cache, clock, query).read(), 7)
+  await clock.advance(23 * 3_600_000)
+  assert.equal(await reading(cache, clock, query).read(), 7, 'for a day')
+  await clock.advance(3_600_000)
+  await assert.rejects(reading(cache, clock, query).read(), /SQL is away/)
   await cache.close()
 })
 
