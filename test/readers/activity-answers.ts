@@ -99,6 +99,31 @@ export function wantedTop(
   )
 }
 
+const WEEK_DAYS = 7
+
+/** The first Monday of all days, and the end of the last Sunday, as days counted from 1970. */
+function wholeWeeks(days: readonly number[]): [from: number, to: number] {
+  const sinceMonday = (day: number): number => (day + 3) % WEEK_DAYS
+  const [first, end] = [days[0]!, days.at(-1)! + 1]
+  return [first - sinceMonday(first), end + ((WEEK_DAYS - sinceMonday(end)) % WEEK_DAYS)]
+}
+
+/** Weeks as they must be, of their days: what is known of them, and the most visitors of a day. */
+function wantedWeeks(days: readonly object[]): object[] {
+  return Array.from({ length: days.length / WEEK_DAYS }, (_, week) => {
+    const ofWeek = days.slice(WEEK_DAYS * week, WEEK_DAYS * (week + 1)).map(Object.entries)
+    const [first = []] = ofWeek
+    const fields = first.map(([field, value], place): [string, unknown] => {
+      if (field === 'start') return [field, value]
+      const counts = ofWeek.map((day) => day[place]![1]).filter((count) => count !== null)
+      const sum = counts.reduce((all, count) => all + count, 0)
+      const known = field === 'visitors' ? Math.max(...counts) : sum
+      return [field, counts.length > 0 ? known : null]
+    })
+    return Object.fromEntries(fields)
+  })
+}
+
 export async function assertActivity(
   site: Site,
   name: string,
@@ -137,6 +162,12 @@ export async function assertActivity(
       )
     }
   }
+  const [monday, sunday] = wholeWeeks(days)
+  const ofWeeks = periodsOf('day', monday * DAY_MS, sunday * DAY_MS)
+  assert.deepEqual(
+    await activity.history({ from, to, by: 'week' }),
+    wantedWeeks(wantedHistory(recounted, count, 'day', ofWeeks)),
+  )
   const hour = Math.floor(now / HOUR_MS) * HOUR_MS
   for (const range of [
     [from, to],
@@ -145,7 +176,13 @@ export async function assertActivity(
     [from, hour],
   ] as const) {
     for (const dimension of ['page', 'referrer', 'device']) {
-      const top = await activity.top(dimension, { from: range[0], to: range[1], n: 1_000 })
+      const query = { from: range[0], to: range[1], n: 1_000 }
+      const ofBots = await activity.top(dimension, { ...query, bots: true })
+      assert.deepEqual(
+        new Map(ofBots.map(({ value, pageViews }) => [value, pageViews])),
+        recounted.views.bots.values(dimension, ...range),
+      )
+      const top = await activity.top(dimension, query)
       const wanted = wantedTop(recounted, count, dimension, range)
       assert.deepEqual(new Map(top.map((one) => [one.value, one])), wanted, dimension)
       const counts = top.map(({ pageViews }) => pageViews)

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { isDeepStrictEqual } from 'node:util'
+import { wrapped } from '../servers/wrapped.js'
 import { siteWithPast } from './past.js'
 import {
   activity,
@@ -110,3 +111,57 @@ law('counters', counters)
 law('activity', activity)
 law('hits', hits)
 law('dashboard', dashboard)
+
+/**
+ * Most statements of an answer that nobody has read yet, and of the same one right afterwards.
+ * Counts of items are exact, and the history of one is asked for each time.
+ */
+const STATEMENTS: Readonly<Record<string, readonly [first: number, again: number]>> = {
+  'activity history': [8, 0],
+  'activity top': [5, 0],
+  'activity certificate': [16, 0],
+  'hits count': [2, 2],
+  'hits counts': [1, 1],
+  'hits top': [2, 1],
+  'hits history': [4, 4],
+  'dashboard /figures.json': [54, 0],
+  'dashboard /times.json': [2, 0],
+  'dashboard /hits.json': [0, 0],
+  'dashboard /item.json': [10, 8],
+  'dashboard /history.json': [9, 4],
+  'dashboard /history.csv': [4, 4],
+  'dashboard /top.json': [5, 0],
+  'dashboard /top.csv': [0, 0],
+  'dashboard /shown.json': [8, 8],
+  'dashboard /shown.csv': [8, 8],
+}
+
+test('no read asks SQL more often than it needs to, and again only where it must', async () => {
+  const site = await past
+  let asked = 0
+  const database = wrapped(site.database, {
+    query: (sql, values) => {
+      asked++
+      return site.database.query(sql, values)
+    },
+  })
+  const found: Record<string, [first: number, again: number]> = {}
+  for (const [what, { open, questions }] of Object.entries({ activity, hits, dashboard })) {
+    const ask = open(site, site.cache(), { database })
+    for (const [read, some] of Object.entries(questions)) {
+      // The first one of an object enters its name, and views that are recorded its zone.
+      await ask(read, ...some[0]!)
+      await site.database.query("UPDATE wide_cache_names SET time_zone = 'UTC'")
+      const most: [number, number] = [0, 0]
+      for (const args of some.slice(1)) {
+        for (const index of most.keys()) {
+          const before = asked
+          await ask(read, ...args)
+          most[index] = Math.max(most[index]!, asked - before)
+        }
+      }
+      found[`${what} ${read}`] = most
+    }
+  }
+  assert.deepEqual(found, STATEMENTS)
+})

@@ -146,12 +146,13 @@ const top = [
 /** The paths of the dashboard, whose arguments are parameters. */
 export const dashboard: Reader = {
   open(site, cache, options: ActivityOptions = {}) {
+    const { count, database } = options
     const activity = site.activity({ name: ACTIVITIES[0], ...options }, cache)
     const app = express()
     app.use(
       activity.dashboard({
         authorize: () => true,
-        hits: HITS.map((name) => site.hits({ name, count: options.count }, cache)),
+        hits: HITS.map((name) => site.hits({ name, count, ...(database && { database }) }, cache)),
       }),
     )
     return async (path, query = {}) => {

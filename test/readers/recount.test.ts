@@ -2,9 +2,13 @@
  * Every reader of a site says what a recount does, whatever was seen, served or sent to bots, in
  * whatever order days were closed, values folded and removed, and items renamed.
  */
+import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { importDays, removeImport } from '../../src/activity/imported-days.js'
 import { packDimensions } from '../../src/activity/packed-dimensions.js'
+import type { Transaction } from '../../src/database/database.js'
 import { MEASURES } from '../../src/page-views/measures.js'
+import { UTC } from '../../src/support/calendar.js'
 import { DAY_MS, HOUR_MS } from '../../src/support/clock.js'
 import fc from '../fast-check.js'
 import { fewOrMany } from '../scale.js'
@@ -15,7 +19,7 @@ import { RecountedSite, type Step } from './recounted-site.js'
 import { Site } from './site.js'
 
 const START = Date.UTC(2026, 4, 17, 5)
-const PAGES = ['/a', '/b', '/c']
+const PAGES = ['/a', '/b', '/c', '/\u{1f389}']
 const ITEMS = ['a', 'b', 'c']
 
 const site = new Site(START)
@@ -99,4 +103,67 @@ test('every reader says what a recount does', async () => {
     }),
     { numRuns: fewOrMany(10, 150) },
   )
+})
+
+/** All rows of the names that have a text in them, by their tables. */
+async function rowsOf(text: string): Promise<Map<string, unknown>> {
+  const { database } = site
+  const { rows: tables } = await database.query(
+    'SELECT m.name FROM sqlite_master AS m JOIN pragma_table_info(m.name) AS c ' +
+      "ON c.name = 'name' WHERE m.type = 'table'",
+  )
+  const found = new Map<string, unknown>()
+  for (const { name } of tables) {
+    const table = String(name)
+    const { rows } = await database.query(`SELECT * FROM ${table} WHERE instr(name, '${text}') > 0`)
+    found.set(table, rows)
+  }
+  return found
+}
+
+test('what is done to a name changes no row of another one', async () => {
+  site.now = START
+  const run = <T>(work: (tx: Transaction) => Promise<T>) => site.database.transaction(work)
+  const [acted, left] = ['acted', 'left'].map((name) => new RecountedSite(site, name))
+  const today = Math.floor(START / DAY_MS)
+  for (const [one, name] of [
+    [acted!, 'acted'],
+    [left!, 'left'],
+  ] as const) {
+    await one.enter()
+    const days = new Map([
+      [today - 40, { line: 2, views: 3, visitors: null, pages: new Map([['/a', 3]]) }],
+    ])
+    await importDays(run, { name, id: `${name}.csv`, days, calendar: UTC, today })
+    for (const measure of MEASURES) {
+      const visitor = Buffer.alloc(12, 1)
+      const ago = 2 * HOUR_MS
+      await one.take({ measure, visits: PAGES.map((page) => ({ ago, time: 0, visitor, page })) })
+      const hits = ITEMS.map((item) => ({ ago, time: 0, viewer: visitor, item }))
+      await one.take({ measure, hits })
+    }
+    await site.activity({ name }).note('2026-05-16', 'A note')
+  }
+  const acts: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ['another note', () => site.activity({ name: 'acted' }).note('2026-05-16', 'Another')],
+    ['no note', () => site.activity({ name: 'acted' }).note('2026-05-16', null)],
+    ['rename', () => acted!.take({ item: 'a', to: 'b' })],
+    ['delete', () => acted!.take({ item: 'c', to: undefined })],
+    ['removal', () => acted!.take({ measure: 'served', dimension: 'page', removed: '/a' })],
+    [
+      'closing',
+      async () => {
+        await acted!.take({ hours: 12 * 24 })
+        for (const collects of MEASURES) await acted!.take({ collects, keepHours: 1 })
+      },
+    ],
+    ['removal of the import', () => removeImport(run, 'acted', 'acted.csv')],
+  ]
+  const untouched = await rowsOf('left')
+  for (const [act, work] of acts) {
+    const before = await rowsOf('acted')
+    await work()
+    assert.notDeepEqual(await rowsOf('acted'), before, act)
+    assert.deepEqual(await rowsOf('left'), untouched, act)
+  }
 })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { Folding } from '../../src/activity/folding.js'
 import { removeValue } from '../../src/activity/remove-value.js'
 import { sliceOf } from '../../src/activity/sums.js'
-import { removeOldVisits } from '../../src/activity/retention.js'
+import { type Removed, removeOldVisits } from '../../src/activity/retention.js'
 import type { Visit } from '../../src/activity/visit.js'
 import type { SqlValue } from '../../src/database/database.js'
 import type { Hit } from '../../src/hits/hit.js'
@@ -31,6 +31,8 @@ export class RecountedSite {
   readonly hits = recounts(() => new HitsRecount())
   readonly #site: Site
   readonly #name: string
+  /** What the collector of each measure remembers. */
+  readonly #removed = recounts((): Removed => ({}))
 
   /** @param name that of its activity and of its hits */
   constructor(site: Site, name: string) {
@@ -92,6 +94,7 @@ export class RecountedSite {
       rowsMs: keepHours * HOUR_MS,
       valuesDays: HISTORY_DAYS,
       vanishedSeconds: VANISHED_SECONDS,
+      removed: this.#removed[measure],
     }
     while (await removeOldVisits(database, { now, name }, retention));
     while (await removeHours(database, name, now, UTC));
