@@ -126,3 +126,39 @@ test('memory: wrong options are refused by name', () => {
   // @ts-expect-error no function
   assert.throws(() => memory({ now: 5 }), { name: 'TypeError', message: /option "now"/ })
 })
+
+test('memory: what is appended piece by piece is moved a few times only', async (t) => {
+  const cache = memory()
+  await cache.set('k', Buffer.alloc(1), 60)
+  const { mock } = t.mock.method(Buffer, 'allocUnsafeSlow')
+  for (let i = 0; i < 5_000; i++) await cache.append('k', Buffer.alloc(10))
+  assert.ok(mock.callCount() <= 20, `${mock.callCount()} times`)
+  assert.equal((await cache.get('k'))?.length, 50_001)
+})
+
+test('memory: appending ends at the item limit, and an increment at 20 digits', async () => {
+  const cache = memory({ maxItemBytes: 2_000 })
+  await cache.set('key', Buffer.alloc(1_000), 60)
+  assert.equal(await cache.append('key', Buffer.alloc(998)), false)
+  assert.equal(await cache.append('key', Buffer.alloc(997)), true)
+  assert.equal(await cache.append('key', Buffer.alloc(1)), false)
+  await cache.set('digits', Buffer.from(`${'0'.repeat(20)}7`), 60)
+  await assert.rejects(cache.increment('digits'), { code: 'CACHE_REFUSED' })
+  await cache.set('digits', Buffer.from(`${'0'.repeat(19)}7`), 60)
+  assert.equal(await cache.increment('digits'), 8)
+})
+
+test('memory: a value is there until its last millisecond, whatever changes it', async () => {
+  const cache = memory({ now })
+  const begun = elapsed
+  await cache.set('appended', Buffer.from('1'), 60)
+  await cache.increment('counted', 1, { initial: 1, ttlSeconds: 60 })
+  await cache.add('added', Buffer.from('1'), 60)
+  const keys = ['appended', 'counted', 'added']
+  elapsed = begun + 59_999
+  await cache.append('appended', Buffer.from('2'))
+  await cache.increment('counted')
+  assert.deepEqual([...(await cache.getMany(keys)).keys()], keys)
+  elapsed = begun + 60_000
+  assert.equal((await cache.getMany(keys)).size, 0)
+})

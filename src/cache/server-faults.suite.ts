@@ -139,6 +139,23 @@ export function testServerFaults({ name, start, open, program, strays }: Adapter
         for (const refused of ask()) assert.equal(await atOnce(refused), proxy.address)
       }))
 
+    test('is not tried a second time while a try may still be answered', (t) =>
+      behindProxy({ timeoutMs: 10_000 }, async (cache, proxy) => {
+        const time = stoppedTime(t)
+        proxy.closeOnRequest('fin')
+        await assert.rejects(cache.get('probe'), TIMEOUT)
+        proxy.swallow()
+        time.pass(PROBE_MS)
+        const trying = cache.get('probe').catch((error: { code: string }) => error.code)
+        // It may take its time twice: to connect, and to be answered.
+        for (const ms of [PROBE_MS, 20_000 - PROBE_MS - 1]) {
+          time.pass(ms)
+          assert.equal(await atOnce(cache.get('probe').catch(serverOf)), proxy.address)
+        }
+        await cache.close()
+        assert.equal(await trying, 'CACHE_CLOSED')
+      }))
+
     test('that nobody listens on is unreachable, and found when it starts', async () => {
       const port = await freePort()
       const cache = open(`127.0.0.1:${port}`, PATIENT)

@@ -136,7 +136,12 @@ test('a cache does the same, and counts each key that a server has not answered'
   assert.deepEqual(counting.errors.failedWithin(60_000), ['c:11211'])
   await clock.advance(60_001)
   assert.deepEqual(counting.errors.failedWithin(60_000), [])
+  failure.error = undefined
+  await counting.get('a')
   await counting.close()
+  for (const call of calls) await assert.rejects(call(), { code: 'CACHE_CLOSED' })
+  assert.equal(counting.errors.failingMs, undefined, 'a closed cache is no failure')
+  assert.deepEqual([...counting.errors.byServer], [['c:11211', calls.length]])
 })
 
 test('of several keys, those without an answer fail, and the others answer', async () => {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { closedError, cutOffError } from '../database/closed.js'
 import { type DatabaseErrorCategory, DatabaseError } from '../database/database.js'
 import { type Environment, systemEnvironment } from '../support/environment.js'
 import { flushPromises, ManualClock } from '../support/manual-clock.fixture.js'
-import { retried } from './retry.js'
+import { mayBeDone, retried } from './retry.js'
 
 /** Longest wait for an answer. */
 const ANSWER_MS = 10_000
@@ -178,4 +179,19 @@ test('a connection that comes when the time is over is not used', async () => {
   connect!()
   await flushPromises()
   assert.equal(works, 1)
+})
+
+test('an outcome is unknown only if a statement was sent and its answer is missing', () => {
+  const of = (code: string, category: DatabaseErrorCategory = 'unreachable') =>
+    mayBeDone(new DatabaseError(code, category, 'failed'))
+  // What other databases say when they have not connected.
+  for (const code of ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ER_HOST_IS_BLOCKED']) {
+    assert.equal(of(code), false, code)
+  }
+  for (const code of ['ECONNRESET', 'ETIMEDOUT']) assert.equal(of(code), true, code)
+  for (const category of ['lock', 'data', 'capacity', 'usage'] as const) {
+    assert.equal(of('TEST', category), false, category)
+  }
+  assert.deepEqual([mayBeDone(closedError()), mayBeDone(cutOffError())], [false, true])
+  assert.equal(mayBeDone(new Error('of the caller')), false)
 })

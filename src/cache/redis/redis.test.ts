@@ -131,6 +131,48 @@ describe('redis: a client of the site', () => {
     await cache.close()
   })
 
+  test('that connects again is not handed requests, which it would send late', async () => {
+    let sent = 0
+    const send = async () => void sent++
+    const again = { isOpen: true, isReady: false, get: send, eval: send, withCommandOptions }
+    function withCommandOptions() {
+      return again
+    }
+    const cache = redis({ client: again, ...PATIENT })
+    for (const ask of [cache.get('key'), cache.append('key', x), cache.increment('key')]) {
+      await assert.rejects(ask, { code: 'CACHE_UNREACHABLE' })
+    }
+    assert.equal(sent, 0)
+    await cache.close()
+  })
+
+  test('is asked once for a key that getMany names twice', async () => {
+    const asked: string[] = []
+    const counting = {
+      isOpen: true,
+      isReady: true,
+      get: async (key: string) => (asked.push(key), x),
+      eval: () => undefined,
+      withCommandOptions: () => counting,
+    }
+    const cache = redis({ client: counting, ...PATIENT })
+    assert.equal((await cache.getMany(['a', 'b', 'a', 'a'])).size, 2)
+    assert.deepEqual(asked, ['a', 'b'])
+    await cache.close()
+  })
+
+  test('has room for more after requests that were refused', async () => {
+    await client.lPush('refused-list', 'x')
+    const cache = byClient()
+    const large = Buffer.alloc(MIB - 1_000)
+    for (let i = 0; i < 40; i++) {
+      await assert.rejects(cache.append('refused-list', large), { message: /WRONGTYPE/ })
+    }
+    const both = await Promise.all([cache.set('room', large, 60), cache.set('room', large, 60)])
+    assert.deepEqual(both, [true, true])
+    await cache.close()
+  })
+
   test('that may send a request again is refused by name', async () => {
     const io = new IoRedis({ lazyConnect: true })
     const sentinel = createSentinel({ name: 'a', sentinelRootNodes: [{ host: 'h', port: 1 }] })

@@ -28,6 +28,14 @@ test('each ? becomes a number with the type of its value; quotes and comments st
   assert.deepEqual(values, ['a\ufffd', '1', '2.5', Buffer.from('b'), null])
 })
 
+test('numbers of each type come back as numbers, exactly', async () => {
+  const types = ['smallint', 'integer', 'bigint', 'numeric', 'oid', 'real', 'double precision']
+  for (const type of types) assert.equal(await one(`SELECT 7::${type}`), 7, type)
+  assert.equal(await one('SELECT 9007199254740993'), 9007199254740993n)
+  assert.equal(await one('SELECT 9007199254740993::numeric'), 9007199254740993n)
+  assert.deepEqual([await one('SELECT true'), await one('SELECT false')], [1, 0])
+})
+
 test('a parameter has the type of its value where nothing else says one', async () => {
   assert.equal(await one('SELECT ?', [5]), 5)
   assert.equal(await one('SELECT ? + ?', [2 ** 40, 1]), 2 ** 40 + 1)

@@ -300,6 +300,42 @@ test('after a lock was waited for too long, the newest state is read and written
   }
 })
 
+test('a commit waits for no disk, and readers for no writer', async () => {
+  const database = new SqliteDatabase(freshFile())
+  const setting = async (name: string) =>
+    Object.values((await database.query(`PRAGMA ${name}`)).rows[0]!)[0]
+  assert.equal(await setting('journal_mode'), 'wal')
+  assert.equal(await setting('synchronous'), 1, 'NORMAL')
+  await database.close()
+})
+
+test('the file stays the same one when the process changes its folder', async () => {
+  const before = process.cwd()
+  const name = `moves-${process.pid}.db`
+  const elsewhere = mkdtempSync(join(folder, 'elsewhere-'))
+  try {
+    process.chdir(folder)
+    const database = new SqliteDatabase(name)
+    process.chdir(elsewhere)
+    await database.query('SELECT 1')
+    await database.close()
+    assert.deepEqual([existsSync(join(folder, name)), existsSync(name)], [true, false])
+  } finally {
+    process.chdir(before)
+  }
+})
+
+test('integers of 64 bits are stored exactly, and one past them is refused', async () => {
+  const database = new SqliteDatabase(':memory:')
+  const [least, most] = [-(2n ** 63n), 2n ** 63n - 1n]
+  const { rows } = await database.query('SELECT ? AS least, ? AS most', [least, most])
+  assert.deepEqual(rows, [{ least, most }])
+  for (const past of [least - 1n, most + 1n]) {
+    await rejects(database.query('SELECT ?', [past]), 'data', 'SQLITE_MISMATCH')
+  }
+  await database.close()
+})
+
 test('whole numbers are bound as integers, so that 5 / 2 is 2', async () => {
   const database = new SqliteDatabase(':memory:')
   const { rows } = await database.query(
