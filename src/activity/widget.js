@@ -283,7 +283,7 @@
       document.removeEventListener('visibilitychange', this.#onVisibility)
       removeEventListener('online', this.#onOnline)
       clearTimeout(this.#timer)
-      this.#request?.abort()
+      this.#abandon()
     }
 
     /** A browser runs the module once in a page, however often it is asked to. */
@@ -304,8 +304,15 @@
 
     #refreshSoon() {
       this.#refreshedAt = -Infinity
-      this.#request?.abort()
+      this.#abandon()
       this.#plan()
+    }
+
+    /** An element that is moved in the page asks again for what it was waiting for. */
+    #abandon() {
+      if (this.#request) this.#refreshedAt = -Infinity
+      this.#request?.abort()
+      this.#request = undefined
     }
 
     /**
@@ -321,8 +328,8 @@
     }
 
     async #refresh() {
+      this.#abandon()
       this.#refreshedAt = performance.now()
-      this.#request?.abort()
       const request = (this.#request = new AbortController())
       const timeout = setTimeout(() => request.abort(), TIMEOUT_MS)
       try {
@@ -334,7 +341,9 @@
         if (request === this.#request) this.#show(undefined)
       }
       clearTimeout(timeout)
-      if (request === this.#request) this.#plan()
+      if (request !== this.#request) return
+      this.#request = undefined
+      this.#plan()
     }
 
     /**

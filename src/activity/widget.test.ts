@@ -323,6 +323,21 @@ const setAttribute = (scene: Scene, name: string, value: string) =>
     `${element}.setAttribute(${JSON.stringify([name, value]).slice(1, -1)}), undefined`,
   )
 
+test('millions of visitors have the words that stand with whole millions', () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    scene.figures = { ...scene.figures!, visitors: 1_000_000, pageViews: 2_500_001 }
+    await pass(scene, 40)
+    await shows(scene, /^1,000,000 visitors, 2,500,001 page views /)
+    for (const [lang, words] of [
+      ['fr', /^1\s000\s000 de visiteurs, 2\s500\s001 pages vues /],
+      ['es', /^1.000.000 de visitantes, 2.500.001 páginas vistas /],
+      ['it', /^1.000.000 di visitatori, 2.500.001 pagine viste /],
+    ] as const) {
+      await setAttribute(scene, 'lang', lang)
+      assert.match(await scene.text(), words)
+    }
+  }))
+
 test('words and numbers are in the language of the page, or of the element', () =>
   onStage('<site-activity></site-activity>', async (scene) => {
     const asOf = '2026-05-17T12:00:00.000Z'
@@ -448,4 +463,64 @@ test('it asks at once when the browser is back online', () =>
     await scene.page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
     await scene.page.clock.runFor(10)
     await shows(scene, /^14 visitors, 350 page views in the last 10 minutes$/)
+  }))
+
+test('an element that is moved asks at once, one that is gone never, and a new source at once', () =>
+  onStage('<main></main><site-activity src="/none"></site-activity>', async (scene) => {
+    const { page } = scene
+    await pass(scene, 1)
+    assert.equal(await scene.text(), '')
+    let held = 0
+    await page.route('**/activity', () => void held++)
+    await setAttribute(scene, 'src', '/activity')
+    await page.clock.runFor(10)
+    await eventually('it asks', () => held === 1)
+    await page.unroute('**/activity')
+    await page.evaluate(`document.querySelector('main').append(${element}), undefined`)
+    await page.clock.runFor(10)
+    await shows(scene, /^12 visitors/)
+    const asked = scene.asked
+    await page.evaluate(`globalThis.gone = ${element}, gone.remove()`)
+    await pass(scene, 100)
+    await page.evaluate(
+      `dispatchEvent(new Event('online')),
+      document.dispatchEvent(new Event('visibilitychange')), undefined`,
+    )
+    await pass(scene, 10)
+    assert.equal(scene.asked, asked)
+    scene.figures = { ...scene.figures!, visitors: 13 }
+    await page.evaluate(`document.body.append(gone), undefined`)
+    await page.clock.runFor(10)
+    await shows(scene, /^13 visitors/)
+  }))
+
+test('an answer that does not come, or has no figures, leaves the last ones, marked as old', () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    const { page } = scene
+    await shows(scene, /^12 visitors/)
+    const old = `12 visitors, 345 page views in the 10 minutes before ${timeOf(scene.figures!)}`
+    const answers = [
+      '{}',
+      'null',
+      'x',
+      '{"visitors":-1,"pageViews":2,"windowSeconds":60}',
+      undefined,
+    ]
+    for (const body of answers) {
+      let asked = 0
+      await page.route('**/activity', async (route) => {
+        asked++
+        if (body !== undefined) await route.fulfill({ contentType: 'application/json', body })
+      })
+      await pass(scene, 40)
+      await eventually('it asks', () => asked > 0)
+      await pass(scene, 10)
+      await shows(scene, /before/)
+      assert.equal(await scene.text(), old, body)
+      await page.unroute('**/activity')
+      await pass(scene, 40)
+      await shows(scene, /last 10 minutes$/)
+      const marked = `${element}.shadowRoot.querySelectorAll('[part~=stale]').length`
+      assert.equal(await page.evaluate(marked), 0)
+    }
   }))
