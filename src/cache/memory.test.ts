@@ -59,6 +59,20 @@ test('memory: appended bytes count against maxBytes', async () => {
   assert.ok(left.has('k7'))
 })
 
+test('memory: an append makes room at once, at the cost of what is used least', async () => {
+  const cache = memory({ maxBytes: 2 * MIB })
+  for (const [key, tenths] of [
+    ['first', 9],
+    ['second', 5],
+    ['third', 4],
+  ] as const) {
+    await cache.set(key, Buffer.alloc((MIB / 10) * tenths), 60)
+  }
+  assert(await cache.append('third', Buffer.alloc(MIB / 5)))
+  assert.equal(await cache.get('first'), undefined)
+  assert.notEqual(await cache.get('second'), undefined)
+})
+
 test('memory: deleting, replacing and expiring gives the room back', async () => {
   const cache = memory({ maxBytes: MIB, maxItemBytes: MIB / 2, now })
   const big = Buffer.alloc(400 * 1024)
