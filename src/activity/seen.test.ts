@@ -525,6 +525,49 @@ for (const [row, what] of Object.entries(ROWS)) {
     holds(what, 'delete globalThis.navigation'))
 }
 
+test('a report has the address before as its referrer, however long both are', async () => {
+  const site = new Site()
+  await serving(site.app, async (port) => {
+    site.port = port
+    const page = await browser.newPage()
+    const reports: { page: string; referrer: string }[] = []
+    page.on('request', (one) => {
+      if (one.method() === 'POST' && one.url().endsWith('/seen')) reports.push(one.postDataJSON())
+    })
+    await page.addInitScript(`{
+      const original = fetch
+      globalThis.kept = []
+      globalThis.fetch = (to, init) => {
+        if (String(to).endsWith('/seen')) kept.push(init.keepalive)
+        return original(to, init)
+      }
+    }`)
+    const long = `/news?${'a'.repeat(5_000)}`
+    await page.goto(site.origin + long, { referer: `${site.origin}/missing` })
+    const areSeen = (count: number) =>
+      eventually('it is seen', () => site.seen.length === count && reports.length === count)
+    await areSeen(1)
+    for (const [at, script] of [
+      `history.pushState({}, '', '/news/1')`,
+      `history.replaceState({}, '', '/news/2'); history.pushState({}, '', '/news/3')`,
+      `history.back()`,
+    ].entries()) {
+      await page.evaluate(`{ ${script} }`)
+      await areSeen(at + 2)
+    }
+    const { origin } = site
+    assert.deepEqual(reports, [
+      { page: long.slice(0, 2_048), referrer: `${origin}/missing` },
+      { page: '/news/1', referrer: (origin + long).slice(0, 512) },
+      { page: '/news/3', referrer: `${origin}/news/2` },
+      { page: '/news/2', referrer: `${origin}/news/3` },
+    ])
+    // A report that is not kept alive does not arrive where the visitor leaves at once.
+    assert.deepEqual(await page.evaluate('kept'), Array(4).fill(true))
+    await page.close()
+  })
+})
+
 const NONCE = POLICY.replace("script-src 'self'", "script-src 'nonce-once'")
 
 for (const policy of [POLICY, NONCE]) {

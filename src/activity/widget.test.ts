@@ -465,7 +465,7 @@ test('it asks at once when the browser is back online', () =>
     await shows(scene, /^14 visitors, 350 page views in the last 10 minutes$/)
   }))
 
-test('an element that is moved asks at once, one that is gone never, and a new source at once', () =>
+test('an element that is moved asks at once, one that is gone never, a new source at once', () =>
   onStage('<main></main><site-activity src="/none"></site-activity>', async (scene) => {
     const { page } = scene
     await pass(scene, 1)
