@@ -18,7 +18,7 @@ export class Ring {
 
   constructor(names: readonly string[]) {
     if (names.length === 1) this.#only = names[0]
-    for (const name of [...names].sort()) this.#ring.addNode(name, WEIGHT)
+    else for (const name of [...names].sort()) this.#ring.addNode(name, WEIGHT)
   }
 
   nameFor(key: string): string {
