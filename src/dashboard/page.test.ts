@@ -24,6 +24,7 @@ import {
   DESKTOP,
   file,
   filled,
+  hides,
   type Opening,
   onStage as stage,
   pass,
@@ -145,7 +146,7 @@ test('tiles, chart and lists are filled, under the strict policy', () =>
     }
     assert.equal(await page.locator('th.seen').count(), 1, 'only pages have a column of it')
     await shows(card(page, 'page').locator('p.small'), /^Over 100 %: .* single-page site/)
-    assert.equal(await card(page, 'device').locator('p.small').isVisible(), false)
+    await hides(card(page, 'device').locator('p.small'))
     await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-16,30037%0%$/)
     await sameAsShown(page, page.locator('[data-hits=threads]'))
 
@@ -325,7 +326,7 @@ test('days can be typed, and an address that names no range shows the default', 
       await page.keyboard.press('Enter')
       await shows(title(page), /^2\s–\s4 March 2026$/)
       assert.equal(await page.evaluate('history.length'), Number(before[0]) + 1)
-      assert.equal(await wrong.isVisible(), false)
+      await hides(wrong)
       await page.getByLabel('to', { exact: true }).fill('2025-01-01')
       await page.getByRole('button', { name: 'Show' }).click()
       await shows(page.locator('.days .down'), /^The first day is after the last one\.$/)
@@ -596,7 +597,7 @@ test('a site without page views sees what works, and what may be missing', () =>
         'To do: A page view has come',
       ],
     )
-    assert.equal(await page.locator('#lists').isVisible(), false)
+    await hides(page.locator('#lists'))
     await shows(tile(page, 'seen'), /^–$/)
     assert.deepEqual(await violationsOf(page), [])
     assert.deepEqual(complaints, [])
@@ -892,7 +893,7 @@ test('all can be done with the keyboard, and lists are fewer than ten steps away
       /^Saturday,? 16 May 2026Page views[\d,]+Sat,? 9 May[\d,]+Change/,
     )
     await plot(page).press('Escape')
-    assert.equal(await page.locator('.tip').isVisible(), false)
+    await hides(page.locator('.tip'))
     await plot(page).press('Home')
     await plot(page).press('ArrowLeft')
     assert.equal(await plot(page).getAttribute('aria-valuenow'), '1')
@@ -1036,7 +1037,7 @@ test('a panel without figures keeps its last ones, and the others do not mind', 
       source.failing.clear()
       await pass(page, 16)
       await shows(page.locator('#status'), /^Live$/)
-      assert.equal(await page.locator('#alarm').isVisible(), false)
+      await hides(page.locator('#alarm'))
     },
     { failing: ['live', 'history'], status: /^Old$/ },
   ))
@@ -1103,7 +1104,7 @@ test('the operation is a page of its own, whose scripts come when it is opened',
     await shows(title(page), /^Operation$/)
     await page.reload()
     await shows(page.locator('#ledger'), /It balances\./)
-    assert.equal(await page.locator('#when').isVisible(), false)
+    await hides(page.locator('#when'))
     await page.getByRole('link', { name: 'Figures' }).click()
     await filled(page)
     assert.deepEqual(complaints, [])
@@ -1197,7 +1198,7 @@ test('the alarm says what is wrong and what to do, in words that stay while it i
     source.trouble = undefined
     await pass(page, 8)
     await shows(status, /^Live$/)
-    assert.equal(await alarm.isVisible(), false)
+    await hides(alarm)
     for (const login of [401, 302] as const) {
       scene.login = login
       await pass(page, 30)

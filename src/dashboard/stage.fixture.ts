@@ -138,6 +138,11 @@ export async function shows(element: Locator, text: RegExp): Promise<void> {
   })
 }
 
+/** Waits until an element is hidden, or is not there. */
+export async function hides(element: Locator): Promise<void> {
+  await element.first().waitFor({ state: 'hidden' })
+}
+
 /** Lets the browser's time pass in steps, between which answers can come. */
 export async function pass(page: Page, seconds: number, step = 2): Promise<void> {
   for (let passed = 0; passed < seconds; passed += step) {
