@@ -266,6 +266,15 @@ test('the first view is one round of few requests and bytes, and shifts little',
       assert(responses.length <= 6, `${responses.length} requests`)
       assert(bytes > 40_000 && bytes < MOST_BYTES, `${bytes} bytes`)
       assert(Number(await page.evaluate('shifts')) < 0.05)
+      const styles = page.locator('link[href$="later.css"]')
+      const move = (by: number) =>
+        page.evaluate(
+          `document.dispatchEvent(new PointerEvent('pointermove', { movementX: ${by} }))`,
+        )
+      await move(0)
+      assert.equal(await styles.count(), 0, 'of a pointer that rests')
+      await move(1)
+      assert.equal(await styles.count(), 1)
       await page.close()
     },
   )

@@ -24,6 +24,10 @@ if (forced.matches || rightToLeft()) void styles()
 forced.addEventListener('change', styles)
 // A translator may turn the page around.
 new MutationObserver(styles).observe(document.documentElement, { attributeFilter: ['dir'] })
-for (const first of ['pointermove', 'pointerdown', 'focusin']) {
+for (const first of ['pointerdown', 'focusin']) {
   document.addEventListener(first, styles, { once: true })
 }
+// A pointer that rests where the page appears is reported as a move, too.
+document.addEventListener('pointermove', ({ movementX, movementY }) => {
+  if (movementX !== 0 || movementY !== 0) void styles()
+})
