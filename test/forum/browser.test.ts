@@ -256,7 +256,10 @@ test('the first view is one round of few requests and bytes, and shifts little',
       const page = await browser.newPage({ viewport: { width: 1440, height: 900 } })
       const responses: Response[] = []
       page.on('response', (response) => responses.push(response))
-      await page.addInitScript(`window.shifts = 0
+      // On a busy machine the next answers of a poll, which load more, come before the first looks.
+      await page.addInitScript(`const set = setTimeout
+      window.setTimeout = (go, ms, ...of) => (ms >= 1_000 ? undefined : set(go, ms, ...of))
+      window.shifts = 0
       new PerformanceObserver((list) => list.getEntries().forEach(({ value }) => shifts += value))
         .observe({ type: 'layout-shift', buffered: true })`)
       await page.goto(`http://127.0.0.1:${port}/?range=30d`)
