@@ -233,6 +233,15 @@ test('one range holds for the whole page, is in its address, and steps through t
       const { figures } = await source.history({ from, to, by: 'hour' })
       return figures.reduce((all, { pageViews }) => all + pageViews, 0)
     }
+    // One view has one address.
+    for (const [step, search, text] of [
+      ['earlier', '?step=-1', /^4\s–\s10 May 2026$/],
+      ['later', '', /^11\s–\s17 May 2026$/],
+    ] as const) {
+      await page.getByRole('button', { name: `7 days ${step}` }).click()
+      await shows(title(page), text)
+      assert.equal(new URL(page.url()).search, search)
+    }
     await range(page, 'Yesterday').check()
     await shows(first, /^\/2,16/)
     assert.equal(new URL(page.url()).search, '?range=yesterday')
@@ -405,7 +414,13 @@ test('a click on a value shows its history, and closing it returns to its row', 
     assert.equal(new URL(page.url()).search, '?range=yesterday')
     await page.goBack()
     await shows(chip, /^threads threads-3×$/)
+    await shows(tile(page, 'views'), /^46 /)
     assert.deepEqual(complaints, [])
+    await page.route(/item\.json/, (route) => route.abort())
+    await page.locator('[data-hits=threads]').getByRole('link', { name: 'threads-5' }).click()
+    await shows(chip, /^threads threads-5×$/)
+    // Not the figures of the value before.
+    await page.locator('#tile-views .bone').waitFor()
   }))
 
 test('sections and bots have tabs of their own, which are asked for once they are seen', () =>
@@ -486,6 +501,33 @@ test('what comes after another range was chosen is not shown', () =>
       [],
     )
     assert.deepEqual(await rowsOf(page.locator('#times table')), hours)
+
+    const pages = card(page, 'page')
+    const all = (range: string) => new RegExp(`figures\\.json\\?range=${range}&dimension=page`)
+    const held: Route[] = []
+    await page.route(all('30d'), (route) => void held.push(route))
+    await card(page, 'section').getByRole('button', { name: 'Pages' }).click()
+    const rowsNow = () => rowsOf(pages.locator('table'))
+    await pages.getByRole('button', { name: 'Change' }).click()
+    await eventually('all are asked for', () => held.length === 1)
+    const come = async (name: string, work: () => Promise<void>) => {
+      const answer = page.waitForResponse(all(name))
+      await work()
+      await (await answer).finished()
+      await page.evaluate('fetch(location.href).then((answer) => answer.text())')
+    }
+    await come('yesterday', () => range(page, 'Yesterday').check())
+    const ofYesterday = await rowsNow()
+    await come('30d', () => held[0]!.continue())
+    assert.deepEqual(await rowsNow(), ofYesterday)
+    await page.unroute(all('30d'))
+    // All are asked for anew where those that are known are of another range.
+    await pages.getByRole('button', { name: 'Views' }).click()
+    await range(page, '30 days').check()
+    await shows(pages.locator('tbody tr'), /^\/64,800/)
+    const again = page.waitForRequest(all('30d'))
+    await pages.getByRole('button', { name: 'Change' }).click()
+    await again
     assert.deepEqual(complaints, [])
   }))
 

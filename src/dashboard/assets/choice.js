@@ -23,6 +23,15 @@ const MOST_DAYS = 3_660
 const DAY_MS = 86_400_000
 const NO_RANGE = { range: undefined, step: undefined, from: undefined, to: undefined }
 export const NO_ITEM = { dimension: undefined, hits: undefined, value: undefined }
+/** What an address may name, in its order, each with what it has where it is not named. */
+const NAMES = Object.entries({
+  ...NO_RANGE,
+  ...NO_ITEM,
+  range: DEFAULT,
+  show: 'views',
+  against: 'before',
+  view: undefined,
+})
 
 /** Whether the page has totals only, and no values. */
 const isPublic = byId('main').dataset['sees'] === 'totals'
@@ -104,9 +113,13 @@ export function address(changes) {
   /** @type {Record<string, string | undefined>} */
   const all = { ...here, ...range(), ...item(), ...changes }
   if (!all['value'] && all['against'] === 'whole') delete all['against']
+  // One view has one address.
   const text = query(
     Object.fromEntries(
-      Object.entries(all).flatMap(([name, value]) => (value ? [[name, value]] : [])),
+      NAMES.flatMap(([name, unnamed]) => {
+        const value = all[name]
+        return value && value !== unnamed ? [[name, value]] : []
+      }),
     ),
   )
   return `${location.pathname}${text ? `?${text}` : ''}`

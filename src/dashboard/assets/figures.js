@@ -63,6 +63,8 @@ export function figuresView() {
   let answer
   /** Of the value. @type {Figures | undefined} */
   let ofItem
+  /** Whose figures those are, or will be. */
+  let itemKey = query(item())
   /** Of today by the hour. @type {Figures | undefined} */
   let ofToday
   /** @type {any} */
@@ -126,7 +128,9 @@ export function figuresView() {
   /** Whether another chart is asked for than the one that is shown. */
   function changed() {
     isCut = false
-    if (item()['value'] === undefined) ofItem = undefined
+    // The figures of one value never stand under the name of another.
+    if (query(item()) !== itemKey) ofItem = undefined
+    itemKey = query(item())
     showTitle()
     draw()
   }

@@ -3,7 +3,7 @@
  * change. The rule under a row stands for all views, and its dark part for the share of the row.
  */
 import { shareSeen, WHY_MORE } from './seen-share.js'
-import { item, itemLink, query } from './choice.js'
+import { asked, item, itemLink, query } from './choice.js'
 import { bone, html, renew } from './dom.js'
 import { at, direction, number, percent, shareText, signed } from './format.js'
 import { fullName, inOneLine, label, named, OTHER, ownWords } from './label.js'
@@ -56,8 +56,12 @@ function changeOf({ count, over = count, before }) {
 export function list({ title, count, dimension = '', name, note, isPlain, address, all, file }) {
   /** @type {Shown | undefined} */
   let shown
+  /** What is to be shown. @type {Shown | undefined} */
+  let newest
   /** All values, while they are shown or sorted by change. @type {readonly Entry[] | undefined} */
   let every
+  /** The range of which those are. */
+  let everyOf = ''
   let isOpen = false
   let sort = 'views'
 
@@ -113,18 +117,26 @@ export function list({ title, count, dimension = '', name, note, isPlain, addres
 
   /** @param {Shown} answer */
   async function update(answer) {
-    shown = answer
+    newest = answer
     if (isOpen || sort === 'change') await readAll()
+    if (newest !== answer) return
+    shown = answer
     draw()
   }
 
+  /** Reads all values of the range. Where that fails, those that are known of it stay. */
   async function readAll() {
-    every = await all().catch(() => every)
+    const range = query(asked())
+    const values = await all().catch(() => undefined)
+    if (range !== query(asked())) return
+    if (values || range !== everyOf) every = values
+    everyOf = range
   }
 
   /** @param {string} key */
   async function sortBy(key) {
     sort = key
+    if (key === 'views' && !isOpen) every = undefined
     if (key === 'change' && !every) await readAll()
     draw()
   }
