@@ -20,9 +20,13 @@ class Frames extends SetAside<number, number, 'drop'> {
     stays: (id: number) => `${id} stays`,
     done: (done: number, rows: number) => `${done} with ${rows} rows`,
   }
+  /** How many there are to be listed. */
+  there = 3
   #isLocked = true
 
-  protected first = async () => [[1, 2, 3]]
+  protected first = async (limit: number) => [
+    Array.from({ length: Math.min(this.there, limit) }, (_, at) => at + 1),
+  ]
   protected one = async (id: number) => id
   protected listed = (id: number) => ({ id })
   protected shown = async () => [{}, ''] as const
@@ -55,4 +59,20 @@ test('what is locked is tried again, and what is gone meanwhile is missing', asy
   const broken = frames()
   await assert.rejects(broken.frames.run({ verb: 'drop', ids: [3, 4, 1] }), /^Error: away$/)
   assert.deepEqual(broken.log.lines, ['wide-cache: dropped 1 with 30 rows'])
+})
+
+test('a thousand are listed, and more are told of only where there are more', async () => {
+  for (const [there, listed, told] of [
+    [1_000, 1_000, []],
+    [1_001, 1_000, ['wide-cache: 1000; there are more']],
+  ] as const) {
+    const log = keptLog()
+    let printed = ''
+    const print = (text: string) => (printed += text)
+    const frames = new Frames({ database, name: undefined, json: true, log, print })
+    frames.there = there
+    assert.equal(await frames.run({ verb: 'list' }), 0)
+    assert.equal((JSON.parse(printed) as unknown[]).length, listed)
+    assert.deepEqual(log.lines, told)
+  }
 })

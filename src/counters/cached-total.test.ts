@@ -11,6 +11,7 @@ const KEY = 'total'
 const SEEN_MS = 100
 const ABANDONED_MS = 1_000
 const REST_MS = 1_000
+const MAX_BYTES = 4_000
 
 /** A total of 1 in SQL, and what its cache is asked for. */
 function bench() {
@@ -98,4 +99,16 @@ test('after a failure the cache is told of no increment for a second', async () 
   await clock.advance(1)
   await total.after(KEY, { token: undefined }, 10)
   assert.deepEqual(asked, ['get', 'delete'])
+})
+
+test('an entry that has grown past 4,000 bytes is read anew', async () => {
+  const { total, store, get } = bench()
+  await get()
+  const sizeOf = async () => (await store.get(KEY))?.length ?? 0
+  for (let size = await sizeOf(); size <= MAX_BYTES; size = await sizeOf()) {
+    assert((await get()) > 0)
+    await total.after(KEY, await total.before(KEY), 1)
+  }
+  assert.equal(await get(), 1)
+  assert((await sizeOf()) < MAX_BYTES)
 })

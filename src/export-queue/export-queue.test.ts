@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
+import { wrappedDatabase } from '../../test/servers/wrapped.js'
+import { DatabaseError } from '../database/database.js'
 import { mysql } from '../database/mysql/mysql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { ExportQueue } from './export-queue.js'
 import { exportSuite } from './export-queue.suite.js'
 
@@ -79,6 +82,56 @@ test('migrate() makes the tables, and close() closes what the queue has opened',
   await own.process()
   await own.close()
   await assert.rejects(own.process(), { code: 'CLOSED' })
+})
+
+test('the second failure in a row at a single entry is a reason to look at it', async () => {
+  const log = keptLog()
+  const database = sqlite(':memory:')
+  const queue = new ExportQueue<string, number>({
+    database,
+    name: 'out',
+    every: false,
+    logger: log,
+    exporter() {
+      throw new Error('broken')
+    },
+  })
+  await queue.migrate()
+  await database.transaction((tx) => queue.add('a', 1, tx))
+  for (const told of [
+    [],
+    [/^wide-cache: the export queue "out" has failed again at a single entry/],
+  ]) {
+    await assert.rejects(queue.process(), /^Error: broken$/)
+    assert.equal(log.lines.length, told.length, log.lines.join('\n'))
+    for (const pattern of told) assert.match(log.lines.at(-1)!, pattern)
+    await database.query('UPDATE export_queue_leases SET held_until = 0')
+  }
+  await queue.close()
+  await database.close()
+})
+
+test('a failure is told though the database cannot note it', async () => {
+  const database = sqlite(':memory:')
+  let isAway = false
+  const refusing = wrappedDatabase(database, {}, () => {
+    if (isAway) throw new DatabaseError('SQLITE_READONLY', 'usage', 'it is read-only')
+    return {}
+  })
+  const queue = new ExportQueue<string, number>({
+    database: refusing,
+    name: 'out',
+    every: false,
+    exporter() {
+      isAway = true
+      throw new Error('broken')
+    },
+  })
+  await queue.migrate()
+  await database.transaction((tx) => queue.add('a', 1, tx))
+  await assert.rejects(queue.process(), /^Error: broken$/)
+  await queue.close()
+  await database.close()
 })
 
 test('wrong options are refused by name', () => {

@@ -368,14 +368,29 @@ describe('a site in trouble', () => {
     const { url, database } = await site()
     await assert.rejects(run({ database: url, stop: AbortSignal.abort() }), /told to stop/)
     await nothingLeft(database)
-    await database.query(
-      'INSERT INTO wide_cache_names (name, grid_name, kind, cell_ttl_seconds, direct_seconds, ' +
-        'vanished_seconds, keep_seconds, history_days, repeat_seconds) ' +
-        "VALUES ('doctor.12345678', 'doctor.12345678', ?, 60, 60, 60, 0, 0, 0)",
-      [DOCTOR_KIND],
-    )
+    const enter = (name: string) =>
+      database.query(
+        'INSERT INTO wide_cache_names (name, grid_name, kind, cell_ttl_seconds, direct_seconds, ' +
+          'vanished_seconds, keep_seconds, history_days, repeat_seconds) ' +
+          'VALUES (?, ?, ?, 60, 60, 60, 0, 0, 0)',
+        [name, name, DOCTOR_KIND],
+      )
+    await enter('doctor.12345678')
     assert.equal((await run({ database: url })).status, 0)
     await nothingLeft(database)
+
+    // One that runs at the same time keeps its name.
+    await enter('doctor.running')
+    await database.query(
+      "UPDATE wide_cache_grids SET name = 'doctor.running', used_at = ? " +
+        'WHERE id = (SELECT MIN(id) FROM wide_cache_grids)',
+      [await database.now()],
+    )
+    await run({ database: url })
+    const { rows } = await database.query(
+      "SELECT COUNT(*) AS n FROM wide_cache_names WHERE name = 'doctor.running'",
+    )
+    assert.equal(rows[0]?.['n'], 1)
   })
 
   test('a database that cannot be reached stops the command, without its password', async () => {

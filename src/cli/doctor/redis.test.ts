@@ -51,6 +51,8 @@ test('each trouble has its cause, its cost and its remedy', () => {
   }
   const near = { master_repl_offset: '9000000', slave0: 'ip=b,port=1,offset=8990000,lag=0' }
   assert.match(found(near)[0]!, /^ok/)
+  const far = 'ip=c,port=1,state=online,offset=2000000,lag=9'
+  assert.match(found({ ...near, slave1: far })[0]!, /a replica of Redis a:1 is 7 MiB behind/)
 })
 
 test('a real server is asked; one that is away, or refuses the password, is an error', async () => {

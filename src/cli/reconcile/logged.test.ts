@@ -43,6 +43,7 @@ test('each line has one reason', () => {
     [bot, 'bot'],
     [{ method: 'POST' }, 'method'],
     [{ status: '302' }, 'redirect'],
+    [{ status: '400' }, 'error'],
     [{ status: '404' }, 'error'],
     [{ status: '206' }, 'content'],
     [{ type: 'text/css' }, 'type'],
