@@ -320,16 +320,18 @@ test('trouble has a reason, and never makes a site not ready', async () => {
   await assert.rejects(wide.flush())
   await assert.rejects(wide.drain())
   world.aheadMs += 2 * MINUTE_MS - 1_000
-  assert.deepEqual(await health(), {
-    live: true,
-    ready: true,
-    reasons: [
-      'the database has failed for 119 s',
+  const { reasons, ...state } = await health()
+  assert.deepEqual(state, { live: true, ready: true })
+  // 119 s, and what the calls have taken.
+  assert.deepEqual(
+    reasons.map((reason) => reason.replace(/\b1\d\d s\b/, 'long')),
+    [
+      'the database has failed for long',
       'the cache server c:11211 failed within the last minute',
-      'a frame has not been confirmed for 119 s; this process holds it',
-      'collecting has failed for 119 s',
+      'a frame has not been confirmed for long; this process holds it',
+      'collecting has failed for long',
     ],
-  })
+  )
   wide.append('x'.repeat(70_000))
   assert(wide.health().reasons.includes('rows were dropped within the last minute'))
   broken.cache = broken.database = false
