@@ -38,18 +38,30 @@ export interface Needs {
   readonly own: ReadonlySet<Program>
 }
 
-/** @param files paths from the root of the project */
-export function needsOf(files: readonly string[]): Needs {
-  const [own, shared] = [new Set<Program>(), new Set<Program>()]
+/**
+ * Returns the text of each file, and of those that it imports, directly or not, by their paths from
+ * the root of the project. The servers that files share are left out.
+ */
+export function importedBy(files: readonly string[]): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>()
   const seen = new Set(files)
   // A set goes on to what is added to it meanwhile.
   for (const file of seen) {
-    for (const program of STARTS[file.replace(/^test\/servers\//, '')] ?? []) own.add(program)
     const text = readFileSync(join(ROOT, file), 'utf8').replace(/^import type [^']*'.*'$/gm, '')
-    for (const [, path] of text.matchAll(/'(\.[^'\n]*)\.[jt]s'/g)) {
+    texts.set(file, text)
+    for (const [, path] of text.matchAll(/'(\.[^'\n]*)\.[jt]s(?:\?bounds)?'/g)) {
       const next = normalize(join(dirname(file), `${path}.ts`)).replaceAll('\\', '/')
       if (next !== SHARED_FILE && existsSync(join(ROOT, next))) seen.add(next)
     }
+  }
+  return texts
+}
+
+/** @param files paths from the root of the project */
+export function needsOf(files: readonly string[]): Needs {
+  const [own, shared] = [new Set<Program>(), new Set<Program>()]
+  for (const [file, text] of importedBy(files)) {
+    for (const program of STARTS[file.replace(/^test\/servers\//, '')] ?? []) own.add(program)
     for (const [name, program] of Object.entries(SHARED)) {
       if (text.includes(name)) shared.add(program)
     }

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { importedBy } from '../needs.js'
 import { isSource } from '../sources.js'
 import { OTHERS } from './others.js'
 
@@ -12,6 +13,10 @@ const NUMBER = /^(?:export )?const ([A-Z][A-Z0-9_]*) = [\d_* ]+$/gm
 /** Times, sizes and ports, by their names, and amounts whose names say what of. */
 const NO_AMOUNT = /(?:^|_)(?:MS|SECONDS?|BYTES|DAYS?|HOURS?|PORT|UNIT)(?:_|$)/
 const AMOUNT = /_A_(?:PIECE|CALL|CLOSING)$|^VALUES_A_DAY$/
+
+const bounds = JSON.parse(readFileSync(join(ROOT, 'test/bounds/bounds.json'), 'utf8')) as Readonly<
+  Record<string, Readonly<Record<string, number>>>
+>
 
 /** Each as `file NAME`. The loader changes TypeScript only. */
 function amounts(): string[] {
@@ -26,10 +31,6 @@ function amounts(): string[] {
 }
 
 test('every number that bounds an amount has a law at 3, or a reason why not', () => {
-  const bounds = JSON.parse(readFileSync(join(ROOT, 'test/bounds/bounds.json'), 'utf8')) as Record<
-    string,
-    Record<string, number>
-  >
   const atThree = Object.entries(bounds).flatMap(([file, names]) =>
     Object.keys(names).map((name) => `${file.replace('src/', '')} ${name}`),
   )
@@ -48,6 +49,14 @@ test('every number that bounds an amount has a law at 3, or a reason why not', (
   assert.deepEqual(stale, [], 'these are gone')
   assert.deepEqual(
     atThree.filter((one) => others.includes(one)),
+    [],
+  )
+})
+
+test('laws import each file whose numbers they set', () => {
+  const imported = importedBy(['test/bounds/pieces.test.ts'])
+  assert.deepEqual(
+    Object.keys(bounds).filter((file) => !imported.has(file)),
     [],
   )
 })

@@ -1,7 +1,8 @@
 /**
  * Pieces of three change no answer: laws that hold whatever the bounds are run with those of
- * `bounds.json`. Then a few rows are many pieces. The first four are about the bounds themselves.
+ * `bounds.json`. Then a few rows are many pieces. The first five are about the bounds themselves.
  */
+import './batches.js?bounds'
 import './growing.js?bounds'
 import './limits.js?bounds'
 import './listed-values.js?bounds'
