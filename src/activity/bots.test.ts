@@ -132,7 +132,11 @@ for (const [where, fresh] of databases) {
     app.use('/admin', activity.dashboard({ authorize: () => true }))
     app.use(activity.middleware())
     app.use(({ path }, res) => {
-      res.type(TYPES.find((type) => path.endsWith(type)) ?? '.html').send('<h1>A page</h1>')
+      const type = TYPES.find((one) => path.endsWith(one)) ?? '.html'
+      // Names of types are the same in capitals.
+      if (type === '.md') res.setHeader('Content-Type', 'Text/Markdown ; charset=utf-8')
+      else res.type(type)
+      res.end('<h1>A page</h1>')
     })
     for (const [userAgent, page, times] of VIEWS) {
       for (let n = 0; n < times; n++) {

@@ -69,3 +69,22 @@ test('a call that is given up may end as it likes', async () => {
   await flushPromises()
   assert.deepEqual([calls.timeouts, calls.longestMs], [1, 0])
 })
+
+test('the oldest call under way is the longest, and close() gives up each', async () => {
+  const { clock, calls } = world()
+  const reasons: unknown[] = []
+  const call = () =>
+    calls
+      .run(() => new Promise(() => undefined), NEVER)
+      .catch((error: unknown) =>
+        reasons.push(error instanceof Error && 'code' in error && error.code),
+      )
+  const ended = [call()]
+  await clock.advance(1_000)
+  ended.push(call())
+  await clock.advance(500)
+  assert.equal(calls.longestMs, 1_500)
+  calls.end()
+  await Promise.all(ended)
+  assert.deepEqual([reasons, calls.longestMs], [['CLOSED', 'CLOSED'], 0])
+})

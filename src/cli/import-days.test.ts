@@ -327,6 +327,9 @@ each('wrong input names its line and what is allowed, and changes nothing', asyn
     assert.equal(status, 1, log)
     assert.match(log, message)
   }
+  const many = await run([DAYS, ...Array<string>(25).fill('x')])
+  assert.equal(many.log.match(/wrong line/g)?.length, 20)
+  assert.match(many.log, /nothing is imported, because 25 lines of the file cannot be/)
   for (const [lines, message] of [
     [['a log line'], /line 1: the header is not item,hits or day,pageViews,visitors or day,page/],
     [[DAYS], /the file has no day/],

@@ -16,6 +16,11 @@ export async function sitesText(database: Database, json: boolean): Promise<stri
   const sites = await readOverview(database, served, await database.now())
   if (json) return `${printableJson(sites)}\n`
   if (sites.length === 0) return 'No activity has page views in this database yet.\n'
+  return sitesTable(sites)
+}
+
+/** A row for each site, below the headings. */
+export function sitesTable(sites: readonly SiteFigures[]): string {
   return textTable([HEAD, ...sites.map((site) => rowOf(site))])
 }
 

@@ -15,6 +15,7 @@ import { mysql } from '../../database/mysql/mysql.js'
 import { openDatabase } from '../../database/open.js'
 import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
+import { DAY_MS } from '../../support/clock.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { ManualClock } from '../../support/manual-clock.fixture.js'
 import { freePort } from '../../../test/servers/free-port.js'
@@ -25,7 +26,7 @@ import { commandOf } from '../arguments.js'
 import { collect } from '../collect.js'
 import { doctor } from './doctor.js'
 import type { Finding } from './finding.js'
-import { checkServerLists } from './records.js'
+import { checkServerLists, checkVisitors } from './records.js'
 import { checkWholeWay, DOCTOR_KIND } from './whole-way.js'
 
 const folder = temporaryFolder('doctor')
@@ -59,7 +60,11 @@ async function run({ database, cache = 'memory:', clock, stop }: Asked) {
 }
 
 /** A database with an activity that has some visits. */
-async function site({ visits = 3, cache }: { visits?: number; cache?: string } = {}) {
+async function site({
+  visits = 3,
+  cache,
+  at = Date.now(),
+}: { visits?: number; cache?: string; at?: number } = {}) {
   const url = `sqlite:${join(folder, `${files++}.db`)}`
   const activity = createActivity({
     database: url,
@@ -68,7 +73,7 @@ async function site({ visits = 3, cache }: { visits?: number; cache?: string } =
     logger: keptLog(),
   })
   for (let visit = 0; visit < visits; visit++) {
-    activity.record({ page: '/', visitor: visits > 100 ? 'proxy' : `v${visit}` })
+    activity.record({ page: '/', visitor: visits > 100 ? 'proxy' : `v${visit}`, at })
   }
   await activity.flush()
   await activity.drain({ all: true })
@@ -323,6 +328,10 @@ describe('a site in trouble', () => {
       of('collectors')[0]!,
       /^warning: the grid of "activity" .* its last .* ended never/,
     )
+    await database.query('UPDATE activities SET visitor = NULL')
+    assert.deepEqual(await checkVisitors(database), [
+      { check: 'visitors', severity: 'ok', cause: 'no visitor has most visits' },
+    ])
     await database.query('UPDATE wide_cache_grids SET period_seconds = 3600')
     const collectedHourly = await run({ database: url, cache: await sharedMemcached() })
     assert.deepEqual(collectedHourly.of('collectors'), ['ok: no name of 1 is behind'])
@@ -431,4 +440,17 @@ test('books that do not balance are found, and seconds whose rows were changed',
     /^error: "activity": \d{4}-\d\d-\d\d: the hours have 4 page views, and the ledger/,
   )
   assert.match(of('books').at(-1)!, /^error: "activity": 0 rows are there of 10 s from /)
+})
+
+test('the books of today and of the two days before are looked at', async () => {
+  for (const daysAgo of [0, 1, 2]) {
+    const at = Date.now() - daysAgo * DAY_MS
+    const { url, database } = await site({ at })
+    await database.query('UPDATE activity_hours SET views = views + 1')
+    const { of } = await run({ database: url })
+    const day = new Date(at).toISOString().slice(0, 10)
+    assert(
+      of('books').some((cause) => cause.startsWith(`error: "activity": ${day}: the hours have 4`)),
+    )
+  }
 })
