@@ -14,13 +14,6 @@ export type Mode = 'quick' | 'normal' | 'full'
 
 export type Setting = string | number | readonly (string | number)[]
 
-/** A value by the mode; `full` is as `normal` if it is not given. */
-export interface ByMode<T> {
-  readonly quick: T
-  readonly normal: T
-  readonly full?: T
-}
-
 /** A part of the benchmark, as its file in `bench/parts/` exports it. */
 export interface Part {
   run(bench: Bench): Promise<Chart | undefined>
@@ -29,8 +22,11 @@ export interface Part {
 export interface Bench {
   readonly mode: Mode
   readonly samples: Samples
-  /** The value of this mode, or of all, kept under `name` among the settings of the result. */
-  setting<T extends Setting>(name: string, values: T | ByMode<T>): T
+  /**
+   * The value of this mode, kept under `name` among the settings of the result. A mode that is not
+   * given has the value of the one before it.
+   */
+  setting<T extends Setting>(name: string, quick: T, normal?: T, full?: T): T
   /** Shown on a terminal, in the place of what was shown before. */
   progress(text: string): void
   /**

@@ -54,7 +54,7 @@ test('a part has its own servers, and its result says where and how it was measu
     const cache = memcached(address)
     await cache.set('key', Buffer.from('value'), 60)
     await cache.close()
-    assert.equal(bench.setting('callers', { quick: 3, normal: 30 }), 3)
+    assert.equal(bench.setting('callers', 3, 30), 3)
     for (const rate of [100, 300, 200]) bench.samples.add('ours', 'hello', RATE, rate)
     bench.claim('it runs', true)
   })

@@ -8,7 +8,7 @@ import { startPostgres } from '../../test/servers/postgres.js'
 import { startRedis } from '../../test/servers/redis.js'
 import { Child } from './child.js'
 import { commitOf, machine, versions } from './machine.js'
-import type { Bench, ByMode, Mode, Part, Setting } from './part.js'
+import type { Bench, Mode, Part } from './part.js'
 import { formOf, sourcesOf } from './parts.js'
 import { type Claim, RESULTS, write } from './result.js'
 import { type Measure, Samples } from './samples.js'
@@ -50,8 +50,7 @@ export async function run(
   const bench: Bench = {
     mode,
     samples: new Samples(),
-    setting(of, values) {
-      const { quick, normal, full = normal } = byMode(values)
+    setting(of, quick, normal = quick, full = normal) {
       const value = { quick, normal, full }[mode]
       settings[of] = value
       return value
@@ -145,11 +144,6 @@ export function tablesOf(measures: readonly Measure[]): Table[] {
           }))
     return { title, rows }
   })
-}
-
-function byMode<T extends Setting>(values: T | ByMode<T>): ByMode<T> {
-  const each = typeof values === 'object' && 'quick' in values
-  return each ? values : { quick: values, normal: values }
 }
 
 function progressOf(name: string): (text: string) => void {

@@ -46,34 +46,15 @@ export const FIRST_WIDTH = 15
 const ALONE = { width: FIRST_WIDTH, copies: 1, slow: false, collect: false }
 
 export function batches(bench: Bench): Batch[] {
-  const widths = bench.setting<readonly number[]>('widths', {
-    quick: [1, 15, 64],
-    normal: [1, 2, 4, 8, 15, 32, 64],
-  })
+  const widths = bench.setting<readonly number[]>('widths', [1, 15, 64], [1, 2, 4, 8, 15, 32, 64])
   const seconds = {
-    35: bench.setting('seconds at 35/s (all widths at once)', { quick: 4, normal: 36, full: 195 }),
-    350: bench.setting('seconds at 350/s (every other width at once)', {
-      quick: 2,
-      normal: 8,
-      full: 30,
-    }),
-    2000: bench.setting('seconds at 2,000/s (one width at a time)', {
-      quick: 1,
-      normal: 3,
-      full: 15,
-    }),
+    35: bench.setting('seconds at 35/s (all widths at once)', 4, 36, 195),
+    350: bench.setting('seconds at 350/s (every other width at once)', 2, 8, 30),
+    2000: bench.setting('seconds at 2,000/s (one width at a time)', 1, 3, 15),
   }
-  const copies = bench.setting('copies of get and set at 35/s', { quick: 2, normal: 4 })
-  const fast = bench.setting('seconds on a fast cache (all rates at once)', {
-    quick: 1,
-    normal: 5,
-    full: 60,
-  })
-  const long = bench.setting('seconds of wide-cache alone at 2,000/s', {
-    quick: 1,
-    normal: 4,
-    full: 520,
-  })
+  const copies = bench.setting('copies of get and set at 35/s', 2, 4)
+  const fast = bench.setting('seconds on a fast cache (all rates at once)', 1, 5, 60)
+  const long = bench.setting('seconds of wide-cache alone at 2,000/s', 1, 4, 520)
 
   const slow = (rate: number, widths: readonly number[], copies = 1): Setting[] =>
     widths.flatMap((width) =>

@@ -31,14 +31,10 @@ export async function run(bench: Bench): Promise<undefined> {
   ensureBinaries(['nginx'])
   const { text, alone } = divideCores()
   bench.setting('cores', text)
-  const rounds = bench.setting('rounds: a process of each contender', {
-    quick: 1,
-    normal: 3,
-    full: 10,
-  })
-  const laps = bench.setting('laps of a round', { quick: 1, normal: 6, full: 60 })
-  const seconds = bench.setting('seconds of each in a lap', { quick: 1, normal: 2, full: 3 })
-  const renderings = renderingsIn(bench.setting('ms of a page', { quick: 5, normal: PAGE_MS }))
+  const rounds = bench.setting('rounds: a process of each contender', 1, 3, 10)
+  const laps = bench.setting('laps of a round', 1, 6, 60)
+  const seconds = bench.setting('seconds of each in a lap', 1, 2, 3)
+  const renderings = renderingsIn(bench.setting('ms of a page', 5, PAGE_MS))
   const folder = temporaryFolder('article')
   bench.after(() => removeFolder(folder))
   const [mariadb, memcached] = await Promise.all([

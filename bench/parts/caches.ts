@@ -45,13 +45,13 @@ interface Contender {
 }
 
 export async function run(bench: Bench): Promise<Chart> {
-  const rounds = bench.setting('rounds', { quick: 1, normal: 15, full: 51 })
-  const rate = bench.setting('visits/s', { quick: 1_000, normal: 5_000 })
-  const count = bench.setting('visits of a round', { quick: 1_000, normal: 20_000 })
-  const freshRate = bench.setting('visits/s for freshness', { quick: 10, normal: 100 })
-  const freshSeconds = bench.setting('seconds of freshness', { quick: 3, normal: 60 })
-  const faults = bench.setting('faults of a kind', { quick: 1, normal: 5, full: 20 })
-  const faultRate = bench.setting('visits/s beside a fault', { quick: 100, normal: 500 })
+  const rounds = bench.setting('rounds', 1, 15, 51)
+  const rate = bench.setting('visits/s', 1_000, 5_000)
+  const count = bench.setting('visits of a round', 1_000, 20_000)
+  const freshRate = bench.setting('visits/s for freshness', 10, 100)
+  const freshSeconds = bench.setting('seconds of freshness', 3, 60)
+  const faults = bench.setting('faults of a kind', 1, 5, 20)
+  const faultRate = bench.setting('visits/s beside a fault', 100, 500)
 
   const [memcached, redis, mariadb] = await Promise.all([
     bench.memcached({ memoryMb: MEMORY_MB }),

@@ -43,15 +43,15 @@ interface Place {
 }
 
 export async function run(bench: Bench): Promise<Chart> {
-  const rounds = bench.setting('rounds', { quick: 2, normal: 10, full: 40 })
-  const rows = bench.setting('rows of a round', { quick: 4_000, normal: 40_000, full: 400_000 })
-  const visits = bench.setting('visits in the window', { quick: 4_000, normal: 100_000 })
+  const rounds = bench.setting('rounds', 2, 10, 40)
+  const rows = bench.setting('rows of a round', 4_000, 40_000, 400_000)
+  const visits = bench.setting('visits in the window', 4_000, 100_000)
   const callers = bench.setting('callers', 32)
-  const ms = bench.setting('milliseconds of a sample of calls', { quick: 60, normal: 250 })
+  const ms = bench.setting('milliseconds of a sample of calls', 60, 250)
   const pace = {
-    rounds: bench.setting('rounds of requests', { quick: 2, normal: 10, full: 40 }),
-    seconds: bench.setting('seconds of a round of requests', { quick: 0.3, normal: 1 }),
-    warmUpSeconds: bench.setting('warm-up, seconds of requests', { quick: 0.3, normal: 2 }),
+    rounds: bench.setting('rounds of requests', 2, 10, 40),
+    seconds: bench.setting('seconds of a round of requests', 0.3, 1),
+    warmUpSeconds: bench.setting('warm-up, seconds of requests', 0.3, 2),
   }
 
   const [servers, memcached] = await Promise.all([

@@ -88,23 +88,20 @@ interface Contender {
 }
 
 export async function run(bench: Bench): Promise<Chart> {
-  const sizes = bench.setting('rows waiting', {
-    quick: [1_000, 10_000],
-    normal: [1_000, 10_000, 100_000, 1_000_000],
-    full: [1_000, 10_000, 100_000, 1_000_000, 10_000_000],
-  })
-  const rounds = bench.setting('rounds', {
-    quick: [3, 2],
-    normal: [7, 5, 3, 1],
-    full: [25, 15, 11, 5, 1],
-  })
+  const sizes = bench.setting(
+    'rows waiting',
+    [1_000, 10_000],
+    [1_000, 10_000, 100_000, 1_000_000],
+    [1_000, 10_000, 100_000, 1_000_000, 10_000_000],
+  )
+  const rounds = bench.setting('rounds', [3, 2], [7, 5, 3, 1], [25, 15, 11, 5, 1])
   // More rows would show no other speed, only later.
   const enough = new Map([
-    [SINGLE, bench.setting(`${SINGLE}, rows at most`, { quick: 300, normal: 500, full: 5_000 })],
-    [WITH_SUMS, bench.setting(`${WITH_SUMS}, rows at most`, { quick: 10_000, normal: 100_000 })],
+    [SINGLE, bench.setting(`${SINGLE}, rows at most`, 300, 500, 5_000)],
+    [WITH_SUMS, bench.setting(`${WITH_SUMS}, rows at most`, 10_000, 100_000)],
   ])
   // Collectors run for days: the compiler has seen them begin and end more than once.
-  const warmUps = bench.setting('runs to warm up', { quick: 2, normal: 10 })
+  const warmUps = bench.setting('runs to warm up', 2, 10)
   const warmUpRows = bench.setting('rows of a run to warm up', 2_000)
   const site =
     `${number(RATE)} visits/s on ${PROCESSES} processes in frames of 50 ms, ` +

@@ -39,17 +39,14 @@ const BESIDE: readonly ContenderName[] = ['INSERT', 'buffer']
 const MOST_HELD_MS = 20
 
 export async function run(bench: Bench): Promise<Chart> {
-  const sizes = bench.setting('rows waiting', {
-    quick: [1_000, 10_000],
-    normal: [1_000, 100_000, 1_000_000],
-  })
-  const rounds = bench.setting('rounds', { quick: [2, 2], normal: [5, 3, 1], full: [15, 9, 5] })
-  const requests = bench.setting('requests a round', { quick: 1_000, normal: 4_000 })
-  const requestRounds = bench.setting('rounds of requests', { quick: 2, normal: 5, full: 31 })
-  const visits = bench.setting('visits in the window', { quick: 10_000, normal: 100_000 })
-  const times = bench.setting('reads', { quick: 5, normal: 20 })
+  const sizes = bench.setting('rows waiting', [1_000, 10_000], [1_000, 100_000, 1_000_000])
+  const rounds = bench.setting('rounds', [2, 2], [5, 3, 1], [15, 9, 5])
+  const requests = bench.setting('requests a round', 1_000, 4_000)
+  const requestRounds = bench.setting('rounds of requests', 2, 5, 31)
+  const visits = bench.setting('visits in the window', 10_000, 100_000)
+  const times = bench.setting('reads', 5, 20)
   // More rows would show no other speed, only later.
-  const enough = bench.setting('INSERT, rows at most', { quick: 5_000, normal: 50_000 })
+  const enough = bench.setting('INSERT, rows at most', 5_000, 50_000)
 
   const folder = mkdtempSync(join(tmpdir(), 'wide-cache-embedded-'))
   bench.after(() => rmSync(folder, { recursive: true, force: true }))

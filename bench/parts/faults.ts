@@ -19,15 +19,12 @@ export async function run(bench: Bench): Promise<Chart | undefined> {
   ensureBinaries(['redis'])
   // With the default of 60 s a flushed cache is caught up a minute later; 34 is the least that
   // is allowed beside the other defaults.
-  const confirmSeconds = bench.setting('confirmSeconds of wide-cache', { quick: 34, normal: 34 })
+  const confirmSeconds = bench.setting('confirmSeconds of wide-cache', 34)
   const redis = `${versions(['redis'])['redis']}, appendonly yes, appendfsync everysec`
-  bench.setting('Redis', { quick: redis, normal: redis })
+  bench.setting('Redis', redis)
   const options = { confirmSeconds }
-  const waitSeconds = bench.setting('seconds waited after the last visit', {
-    quick: 1,
-    normal: 45,
-  })
-  const sites = bench.setting('sites', { quick: 2, normal: 20 })
+  const waitSeconds = bench.setting('seconds waited after the last visit', 1, 45)
+  const sites = bench.setting('sites', 2, 20)
   return bench.mode === 'full'
     ? countFaults(bench, { options, waitSeconds, sites })
     : measureCosts(bench, { options, waitSeconds, sites })
@@ -41,14 +38,14 @@ interface Given {
 
 async function measureCosts(bench: Bench, given: Given): Promise<Chart | undefined> {
   const rates = CONTENDERS.map(({ label, rate }) => `${label} ${rate}`)
-  bench.setting('visits/s of each writer', { quick: rates, normal: rates })
+  bench.setting('visits/s of each writer', rates)
   const faults = FAULTS.filter(({ name }) => bench.mode !== 'quick' || QUICK_FAULTS.includes(name))
   for (const each of await costs(bench, {
     ...given,
     faults,
     // More than the longest period, and the longest outage.
-    spacingSeconds: bench.setting('seconds from a fault to the next', { quick: 8, normal: 80 }),
-    secondsBefore: bench.setting('seconds before the first fault', { quick: 20, normal: 150 }),
+    spacingSeconds: bench.setting('seconds from a fault to the next', 8, 80),
+    secondsBefore: bench.setting('seconds before the first fault', 20, 150),
   })) {
     record(bench, each)
   }
@@ -73,14 +70,11 @@ function claim({ claim, samples }: Bench, { name, target }: Fault): void {
 async function countFaults(bench: Bench, given: Given): Promise<Chart | undefined> {
   await repeated(bench, {
     ...given,
-    faults: bench.setting('faults of each kind', { quick: 2, normal: 2, full: 100 }),
-    spacingSeconds: bench.setting('seconds from a fault of a site to the next', {
-      quick: 20,
-      normal: 20,
-    }),
+    faults: bench.setting('faults of each kind', 2, 2, 100),
+    spacingSeconds: bench.setting('seconds from a fault of a site to the next', 20),
     // Many processes share the machine, and each visit is a frame.
-    rate: bench.setting('visits/s of each web process', { quick: 10, normal: 10 }),
-    seed: bench.setting('seed of the faults', { quick: 1, normal: 1 }),
+    rate: bench.setting('visits/s of each web process', 10),
+    seed: bench.setting('seed of the faults', 1),
   })
   return undefined
 }

@@ -53,18 +53,11 @@ interface Setting {
 }
 
 export async function run(bench: Bench): Promise<Chart> {
-  const processes = bench.setting('processes', { quick: [1, 2], normal: [1, 4, 16] })
-  const [shortLayers] = bench.setting('processes with layers of 1 s', {
-    quick: [2],
-    normal: [4],
-  })
-  const rates = bench.setting('visits/s in all', { quick: [1, 100], normal: [1, 1_000] })
-  const seconds = bench.setting('seconds', { quick: 5, normal: 40, full: 300 })
-  const idleSeconds = bench.setting('seconds without a visit', {
-    quick: 10,
-    normal: 30,
-    full: 300,
-  })
+  const processes = bench.setting('processes', [1, 2], [1, 4, 16])
+  const [shortLayers] = bench.setting('processes with layers of 1 s', [2], [4])
+  const rates = bench.setting('visits/s in all', [1, 100], [1, 1_000])
+  const seconds = bench.setting('seconds', 5, 40, 300)
+  const idleSeconds = bench.setting('seconds without a visit', 10, 30, 300)
   bench.progress('starting the servers')
   const [memcached, mariadb] = await Promise.all([
     bench.memcached(),

@@ -36,9 +36,9 @@ interface Cost {
 
 export async function run(bench: Bench): Promise<Chart> {
   const all = await steps(bench)
-  const rounds = bench.setting('rounds', { quick: 3, normal: 5, full: 31 })
-  const runs = bench.setting('runs a round', { quick: 400, normal: 700, full: 3_000 })
-  const warmUp = bench.setting('runs to warm up', { quick: 2_000, normal: 2_500, full: 20_000 })
+  const rounds = bench.setting('rounds', 3, 5, 31)
+  const runs = bench.setting('runs a round', 400, 700, 3_000)
+  const warmUp = bench.setting('runs to warm up', 2_000, 2_500, 20_000)
   for (const step of all) {
     bench.progress(`warming up: ${step.name}`)
     await cost(step, warmUp)

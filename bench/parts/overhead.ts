@@ -58,25 +58,21 @@ export async function run(bench: Bench): Promise<Chart> {
   const renderings = renderingsIn(PAGE_MS)
   bench.setting(
     '2 ms page: computes for 2 ms, waits for nothing; renderings of a thread of 20 posts',
-    { quick: renderings, normal: renderings },
+    renderings,
   )
   const { text, alone } = divideCores()
-  bench.setting('cores', { quick: text, normal: text })
-  bench.setting('connections under full load', { quick: CONNECTIONS, normal: CONNECTIONS })
-  const rounds = bench.setting('rounds: a process of each contender', {
-    quick: 1,
-    normal: 3,
-    full: 8,
-  })
-  const young = bench.setting('full load: first requests', { quick: 100, normal: 1_500 })
-  const served = bench.setting('full load: requests served before', { quick: 100, normal: 20_000 })
-  const runs = bench.setting('runs of the collector before', { quick: 2, normal: 300 })
-  const laps = bench.setting('full load: laps of a round', { quick: 1, normal: 2 })
-  const lead = bench.setting('full load: seconds before, in a lap', { quick: 0.1, normal: 2 })
-  const seconds = bench.setting('full load: seconds of each in a lap', { quick: 0.3, normal: 4 })
-  const rates = bench.setting('requests/s to each site', { quick: [50], normal: [300, 80, 20, 5] })
-  const paced = bench.setting('seconds at these rates', { quick: [1], normal: [15, 30, 60, 60] })
-  const leads = bench.setting('seconds before, at each', { quick: [0], normal: [5, 5, 30, 10] })
+  bench.setting('cores', text)
+  bench.setting('connections under full load', CONNECTIONS)
+  const rounds = bench.setting('rounds: a process of each contender', 1, 3, 8)
+  const young = bench.setting('full load: first requests', 100, 1_500)
+  const served = bench.setting('full load: requests served before', 100, 20_000)
+  const runs = bench.setting('runs of the collector before', 2, 300)
+  const laps = bench.setting('full load: laps of a round', 1, 2)
+  const lead = bench.setting('full load: seconds before, in a lap', 0.1, 2)
+  const seconds = bench.setting('full load: seconds of each in a lap', 0.3, 4)
+  const rates = bench.setting('requests/s to each site', [50], [300, 80, 20, 5])
+  const paced = bench.setting('seconds at these rates', [1], [15, 30, 60, 60])
+  const leads = bench.setting('seconds before, at each', [0], [5, 5, 30, 10])
   const [mariadb, memcached, redis] = await Promise.all([
     bench.mariadb(),
     bench.memcached(),
@@ -121,14 +117,14 @@ export async function run(bench: Bench): Promise<Chart> {
     }
     for (const one of atRates) await stop(one)
   }
-  const rate = bench.setting('fixed rate: requests/s to each site', { quick: 50, normal: 80 })
+  const rate = bench.setting('fixed rate: requests/s to each site', 50, 80)
   const fixed = `fixed rate, ${atRate(rate)}`
   await outages(bench, mariadb, {
     setting: fixed,
     rate,
-    rounds: bench.setting('fixed rate: rounds', { quick: 2, normal: 16, full: 40 }),
-    seconds: bench.setting('fixed rate: seconds a round', { quick: 1, normal: 1.5, full: 6 }),
-    warmUpSeconds: bench.setting('fixed rate: warm-up, seconds', { quick: 0.5, normal: 4 }),
+    rounds: bench.setting('fixed rate: rounds', 2, 16, 40),
+    seconds: bench.setting('fixed rate: seconds a round', 1, 1.5, 6),
+    warmUpSeconds: bench.setting('fixed rate: warm-up, seconds', 0.5, 4),
     alone,
   })
 

@@ -53,8 +53,8 @@ const BINARY_LOG = ['--log-bin=binlog', '--sync-binlog=1', '--server-id=1']
 
 export async function run(bench: Bench): Promise<Chart> {
   const { laps, processes, most } = await open(bench)
-  const rounds = bench.setting('rounds', { quick: 1, normal: 5, full: 15 })
-  const warmUpMs = bench.setting('milliseconds to warm up', { quick: 50, normal: 200 })
+  const rounds = bench.setting('rounds', 1, 5, 15)
+  const warmUpMs = bench.setting('milliseconds to warm up', 50, 200)
   for (const { race, callers } of laps) {
     bench.progress(`warming up: ${race.name}`)
     for (const contender of race.contenders) {
@@ -94,44 +94,35 @@ async function open(
     bench.memcached(),
   ])
   bench.setting('connections', CONNECTIONS)
-  const callers = bench.setting('callers', {
-    quick: [1, CALLERS],
-    normal: [1, 8, 32, CALLERS, 128],
-    full: [1, 2, 4, 8, 16, 32, CALLERS, 128],
-  })
-  const ms = bench.setting('milliseconds a sample', { quick: 60, normal: 60, full: 500 })
-  const claimMs = bench.setting(`milliseconds a sample of ${CALLERS} callers`, {
-    quick: 120,
-    normal: 200,
-    full: 1000,
-  })
-  const writers = bench.setting('writers of documents', {
-    quick: [1, WRITERS],
-    normal: [1, 4, WRITERS, 128],
-    full: [1, 2, 4, 8, 16, WRITERS, 64, 128],
-  })
-  const documentsMs = bench.setting('milliseconds a sample of documents', {
-    quick: 200,
-    normal: 250,
-    full: 4000,
-  })
+  const callers = bench.setting(
+    'callers',
+    [1, CALLERS],
+    [1, 8, 32, CALLERS, 128],
+    [1, 2, 4, 8, 16, 32, CALLERS, 128],
+  )
+  const ms = bench.setting('milliseconds a sample', 60, 60, 500)
+  const claimMs = bench.setting(`milliseconds a sample of ${CALLERS} callers`, 120, 200, 1000)
+  const writers = bench.setting(
+    'writers of documents',
+    [1, WRITERS],
+    [1, 4, WRITERS, 128],
+    [1, 2, 4, 8, 16, WRITERS, 64, 128],
+  )
+  const documentsMs = bench.setting('milliseconds a sample of documents', 200, 250, 4000)
   const mysqlUrl = mariadb.url()
   const database = await opened(bench, mysqlUrl)
   const servers = { database, mysqlUrl, memcachedAddress: memcached.address }
   const processes = {
     counters: await apart(bench, mariadb, [...DURABLE, ...BINARY_LOG], memcached.address),
-    counts: bench.setting('processes with a caller each', {
-      quick: [1, MOST_PROCESSES],
-      normal: [1, 4, MOST_PROCESSES],
-    }),
-    calls: bench.setting('calls of a process each to warm up', { quick: 20, normal: 1_000 }),
-    ms: bench.setting('milliseconds a sample of a process each', {
-      quick: 100,
-      normal: 200,
-      full: 1000,
-    }),
+    counts: bench.setting(
+      'processes with a caller each',
+      [1, MOST_PROCESSES],
+      [1, 4, MOST_PROCESSES],
+    ),
+    calls: bench.setting('calls of a process each to warm up', 20, 1_000),
+    ms: bench.setting('milliseconds a sample of a process each', 100, 200, 1000),
   }
-  const count = bench.setting('viewers of one item', { quick: 5_000, normal: 1_000_000 })
+  const count = bench.setting('viewers of one item', 5_000, 1_000_000)
   const most = () => viewers(bench, mariadb, memcached.address, count)
   const laps = [
     { race: await shardedCounter(bench, database, mysqlUrl), callers, ms, claimMs },

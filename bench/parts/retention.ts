@@ -50,12 +50,12 @@ const MARIADB = [
 ]
 
 export async function run(bench: Bench): Promise<Chart> {
-  const rows = bench.setting('rows removed at once', { quick: 20_000, normal: 1_000_000 })
+  const rows = bench.setting('rows removed at once', 20_000, 1_000_000)
   const life: Life = {
-    rate: bench.setting('visits/s', { quick: 5_000, normal: 20_000, full: 25_000 }),
-    seconds: bench.setting('seconds', { quick: 8, normal: 20, full: 5_400 }),
-    keptSeconds: bench.setting('rows kept for, s', { quick: 3, normal: 8, full: 1_200 }),
-    everySeconds: bench.setting('removed every, s', { quick: 1, normal: 4, full: 60 }),
+    rate: bench.setting('visits/s', 5_000, 20_000, 25_000),
+    seconds: bench.setting('seconds', 8, 20, 5_400),
+    keptSeconds: bench.setting('rows kept for, s', 3, 8, 1_200),
+    everySeconds: bench.setting('removed every, s', 1, 4, 60),
   }
   const site = `${FAST} seconds of the site in a second, ${number(VISITORS)} visitors`
   bench.setting('site', site)

@@ -32,26 +32,22 @@ interface Series {
 
 export async function run(bench: Bench): Promise<Chart> {
   const rate = bench.setting('visits/s of each process', 2_000)
-  const seconds = bench.setting('seconds', { quick: 3, normal: 6, full: 12 })
-  const rounds = bench.setting('rounds', { quick: 1, normal: 2, full: 5 })
-  const appends = bench.setting('appends to cells of each size', {
-    quick: 1_000,
-    normal: 3_000,
-    full: 20_000,
-  })
+  const seconds = bench.setting('seconds', 3, 6, 12)
+  const rounds = bench.setting('rounds', 1, 2, 5)
+  const appends = bench.setting('appends to cells of each size', 1_000, 3_000, 20_000)
   const series: readonly Series[] = [
     {
       name: 'processes',
-      values: bench.setting('processes', { quick: [2, 4], normal: [1, 2, 4, 8] }),
+      values: bench.setting('processes', [2, 4], [1, 2, 4, 8]),
     },
     {
       name: 'servers',
-      values: bench.setting('memcached servers', { quick: [1, 2], normal: [1, 2, 4] }),
+      values: bench.setting('memcached servers', [1, 2], [1, 2, 4]),
     },
-    { name: 'width', values: bench.setting('width', { quick: [15], normal: [1, 4, 15, 64] }) },
+    { name: 'width', values: bench.setting('width', [15], [1, 4, 15, 64]) },
     {
       name: 'writers',
-      values: bench.setting('writers, in 2 processes', { quick: [2, 64], normal: [2, 32, 256] }),
+      values: bench.setting('writers, in 2 processes', [2, 64], [2, 32, 256]),
     },
   ]
   const settings = [

@@ -111,25 +111,19 @@ class StoppedDatabase extends MysqlDatabase {
 }
 
 export async function run(bench: Bench): Promise<Chart> {
-  const visits = bench.setting('visits in the window', {
-    quick: [10_000, 100_000],
-    normal: [10_000, 100_000, 1_000_000, 10_000_000],
-  })
+  const visits = bench.setting(
+    'visits in the window',
+    [10_000, 100_000],
+    [10_000, 100_000, 1_000_000, 10_000_000],
+  )
   const among = bench.setting('visitors among them', 2_000)
-  const visitors = bench.setting('visitors, varied', {
-    quick: [1_000, 10_000],
-    normal: [1_000, 10_000, 100_000],
-  })
-  const fixed = bench.setting('visits while visitors vary', { quick: 10_000, normal: 100_000 })
-  const rounds = bench.setting('rounds', {
-    quick: [3, 3],
-    normal: [9, 9, 9, 3],
-    full: [15, 15, 15, 9],
-  })
-  const stampedes = bench.setting('stampedes', { quick: 3, normal: 10, full: 50 })
+  const visitors = bench.setting('visitors, varied', [1_000, 10_000], [1_000, 10_000, 100_000])
+  const fixed = bench.setting('visits while visitors vary', 10_000, 100_000)
+  const rounds = bench.setting('rounds', [3, 3], [9, 9, 9, 3], [15, 15, 15, 9])
+  const stampedes = bench.setting('stampedes', 3, 10, 50)
 
   const memcached = await bench.memcached({ memoryMb: 256 })
-  const pool = bench.setting('buffer pool', { quick: '512M', normal: '4G' })
+  const pool = bench.setting('buffer pool', '512M', '4G')
   const mariadb = await bench.mariadb([`--innodb-buffer-pool-size=${pool}`, '--log-output=TABLE'])
   const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
   bench.after(() => cache.close())
