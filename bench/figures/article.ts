@@ -1,22 +1,20 @@
 /** Figures of the article that began all, beside those of this machine: the part `article`. */
 import { CONTENDERS, NONE, OTHERS } from '../article/contenders.js'
-import type { Metric } from '../harness/samples.js'
+import { sum } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
 import { FIRST_WIDTH } from '../loss/batches.js'
 import { LATE, LATEST, LOST, OTHERS_COUNTED, SERVED, THROUGHPUT } from '../parts/article.js'
 import { lostOf } from './losses.js'
-import { type Figures, share, shown } from './measured.js'
+import { share, shown, type Tables } from './measured.js'
 
 const ALL = CONTENDERS[0]!.inArticle!.throughput
 
-export const article: Figures = (read) => {
-  const { samples } = read('article')
-  return {
-    rows: CONTENDERS.map((contender) => {
+export const tables: Tables = {
+  article: (read) => {
+    const { samples } = read('article')
+    const rows = CONTENDERS.map((contender) => {
       const { label, inArticle, asArticle } = contender
       const counts = (text: () => string): string => (contender === NONE ? '' : text())
-      const sum = (of: Metric): number =>
-        samples.of(label, '', of).reduce((all, one) => all + one, 0)
       return {
         'how activity is kept': label,
         'the article, requests/s': inArticle ? String(inArticle.throughput) : '',
@@ -26,7 +24,7 @@ export const article: Figures = (read) => {
         'the article lost': inArticle?.lost ?? '',
         'lost here': counts(() =>
           asArticle === undefined
-            ? `${number(sum(LOST))} of ${number(sum(SERVED))}`
+            ? [LOST, SERVED].map((of) => number(sum(samples.of(label, '', of)))).join(' of ')
             : lostOf(read('loss'), asArticle, [`35/s, width ${FIRST_WIDTH}`]),
         ),
         'in SQL after, s: p50, max': counts(() =>
@@ -36,6 +34,7 @@ export const article: Figures = (read) => {
           shown(samples.spread(label, '', OTHERS_COUNTED)),
         ),
       }
-    }),
-  }
+    })
+    return { rows }
+  },
 }

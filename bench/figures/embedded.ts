@@ -1,18 +1,8 @@
 /** A site of one process: the part `embedded`. */
 import { number } from '../harness/table.js'
 import type { Metric } from '../harness/samples.js'
-import {
-  BYTES,
-  CPU,
-  IN_SQL,
-  REMOVED,
-  removing,
-  REQUESTS,
-  SPEED,
-  STATS,
-  TURNS,
-} from '../parts/embedded.js'
-import { type Figures, settingsOf, shown } from './measured.js'
+import * as part from '../parts/embedded.js'
+import { settingsOf, shown, tableOf, type Tables } from './measured.js'
 
 const ALL = 'rows, visitors, sums'
 const CONTENDERS = [
@@ -24,54 +14,45 @@ const CONTENDERS = [
   ['sums', "wide-cache, `keep: 'sums'`", 'visitors, sums'],
 ] as const
 
-/** Costs of a request, of reading, and of a visit on the disk. */
-export const embedded: Figures = (read) => {
-  const measured = read('embedded')
-  const { samples } = measured
-  return {
-    rows: CONTENDERS.map(([name, label, keeps]) => {
-      const visits = settingsOf(measured, name).find((setting) =>
-        measured.result.measures.some(
-          (measure) =>
-            measure.contender === name &&
-            measure.setting === setting &&
-            measure.metric === BYTES.metric,
-        ),
-      )
+export const tables: Tables = {
+  /** Costs of a request, of reading, and of a visit on the disk. */
+  embedded: tableOf('embedded', ({ result, samples }) =>
+    CONTENDERS.map(([name, label, keeps]) => {
+      const visits = result.measures.find(
+        ({ contender, metric }) => contender === name && metric === part.BYTES.metric,
+      )?.setting
       const of = (setting: string | undefined, what: Metric): string =>
         setting === undefined ? '' : shown(samples.spread(name, setting, what))
       return {
         contender: label,
         'SQL has': keeps,
-        'CPU until the visit is in SQL, µs a request': of(REQUESTS, IN_SQL),
-        'CPU, µs a request': of(REQUESTS, CPU),
-        'statistics, ms': of(visits, STATS),
-        'bytes a visit': of(visits, BYTES),
+        'CPU until the visit is in SQL, µs a request': of(part.REQUESTS, part.IN_SQL),
+        'CPU, µs a request': of(part.REQUESTS, part.CPU),
+        'statistics, ms': of(visits, part.STATS),
+        'bytes a visit': of(visits, part.BYTES),
       }
     }),
-  }
-}
+  ),
 
-/** Speed at which a backlog comes to SQL, and how long the process answers no request meanwhile. */
-export const embeddedCollecting: Figures = (read) => {
-  const measured = read('embedded')
-  const { samples } = measured
-  const sizes = settingsOf(measured, 'rows').filter((setting) => /^\d+$/.test(setting))
-  const longest = (name: string, setting: string): string =>
-    number(Math.max(...samples.of(name, setting, TURNS.own)))
-  return {
-    rows: sizes.flatMap((size) =>
-      CONTENDERS.filter(([name]) => name !== 'nothing').map(([name, label]) => {
-        const removes = settingsOf(measured, name).includes(removing(size))
+  /** Speed at which a backlog comes to SQL, and how long the process answers no request meanwhile. */
+  'embedded-collecting': tableOf('embedded', (measured) => {
+    const { samples } = measured
+    const sizes = settingsOf(measured, 'rows').filter((setting) => /^\d+$/.test(setting))
+    const longest = (name: string, setting: string): string =>
+      number(Math.max(...samples.of(name, setting, part.TURNS.own)))
+    return sizes.flatMap((size) =>
+      CONTENDERS.slice(1).map(([name, label]) => {
+        const removal = part.removing(size)
+        const removes = settingsOf(measured, name).includes(removal)
         return {
           'rows waiting': number(Number(size)),
           contender: label,
-          'rows/s': shown(samples.spread(name, size, SPEED)),
+          'rows/s': shown(samples.spread(name, size, part.SPEED)),
           'event loop held, ms': name === 'INSERT' ? '' : longest(name, size),
-          'removed, rows/s': removes ? shown(samples.spread(name, removing(size), REMOVED)) : '',
-          'held while removing, ms': removes ? longest(name, removing(size)) : '',
+          'removed, rows/s': removes ? shown(samples.spread(name, removal, part.REMOVED)) : '',
+          'held while removing, ms': removes ? longest(name, removal) : '',
         }
       }),
-    ),
-  }
+    )
+  }),
 }

@@ -1,32 +1,38 @@
 /** Figures of how soon visits are in the figures: the part `freshness`. */
-import type { Metric, Samples } from '../harness/samples.js'
+import type { Metric } from '../harness/samples.js'
 import { number } from '../harness/table.js'
 import { METRICS, WIDE_CACHE } from '../parts/freshness.js'
-import { bySetting } from './measured.js'
+import { bySetting, type Figures, type Tables } from './measured.js'
 
-const IDLE = ' idle processes'
-
-/** Columns with the medians of these metrics. */
-function medians(samples: Samples, setting: string, metrics: readonly Metric[]) {
-  return Object.fromEntries(
-    metrics.map((of) => [of.metric, number(samples.spread(WIDE_CACHE, setting, of).median)]),
+/** The medians of these metrics, in the settings that have them. */
+const medians = (
+  first: string,
+  isShown: (setting: string) => boolean,
+  metrics: Metric[],
+): Figures =>
+  bySetting('freshness', WIDE_CACHE, (setting, samples) =>
+    isShown(setting)
+      ? {
+          [first]: setting,
+          ...Object.fromEntries(
+            metrics.map((of) => [
+              of.metric,
+              number(samples.spread(WIDE_CACHE, setting, of).median),
+            ]),
+          ),
+        }
+      : undefined,
   )
+
+export const tables: Tables = {
+  freshness: medians('processes, visits in all', (setting) => setting.includes('/s'), [
+    METRICS.median,
+    METRICS.p95,
+    METRICS.most,
+  ]),
+  idle: medians('without visits', (setting) => setting.endsWith(' idle processes'), [
+    METRICS.statements,
+    METRICS.reads,
+    METRICS.keys,
+  ]),
 }
-
-export const freshness = bySetting('freshness', WIDE_CACHE, (setting, samples) =>
-  setting.includes('/s')
-    ? {
-        'processes, visits in all': setting,
-        ...medians(samples, setting, [METRICS.median, METRICS.p95, METRICS.most]),
-      }
-    : undefined,
-)
-
-export const idle = bySetting('freshness', WIDE_CACHE, (setting, samples) =>
-  setting.endsWith(IDLE)
-    ? {
-        'without visits': setting,
-        ...medians(samples, setting, [METRICS.statements, METRICS.reads, METRICS.keys]),
-      }
-    : undefined,
-)

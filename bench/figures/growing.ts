@@ -1,36 +1,27 @@
 /** Costs of a visit as a site grows: the part `scale`, and the model that calculates from it. */
 import { calculated } from '../scale/calculated.js'
-import {
-  ALL_CPU,
-  CACHE_BYTES,
-  COLLECTOR_CPU,
-  DATABASE_CPU,
-  OPERATIONS,
-  ROWS_PER_FRAME,
-  ROWS_WRITTEN,
-  WEB,
-  WIDE_CACHE,
-} from '../scale/metrics.js'
-import { bySetting, type Figures, shown } from './measured.js'
+import * as metrics from '../scale/metrics.js'
+import { bySetting, shown, type Tables } from './measured.js'
 
+const { WIDE_CACHE } = metrics
 const COLUMNS = [
-  ROWS_PER_FRAME,
-  WEB,
-  OPERATIONS,
-  CACHE_BYTES,
-  COLLECTOR_CPU,
-  DATABASE_CPU,
-  ROWS_WRITTEN,
-  ALL_CPU,
+  metrics.ROWS_PER_FRAME,
+  metrics.WEB,
+  metrics.OPERATIONS,
+  metrics.CACHE_BYTES,
+  metrics.COLLECTOR_CPU,
+  metrics.DATABASE_CPU,
+  metrics.ROWS_WRITTEN,
+  metrics.ALL_CPU,
 ]
 
-export const growing = bySetting('scale', WIDE_CACHE, (setting, samples) => ({
-  setting,
-  ...Object.fromEntries(
-    COLUMNS.map((of) => [of.metric, shown(samples.spread(WIDE_CACHE, setting, of))]),
-  ),
-}))
-
-export const model: Figures = (read) => calculated((part) => read(part).result)[0]!
-
-export const modelEnds: Figures = (read) => calculated((part) => read(part).result)[1]!
+export const tables: Tables = {
+  growing: bySetting('scale', WIDE_CACHE, (setting, samples) => ({
+    setting,
+    ...Object.fromEntries(
+      COLUMNS.map((of) => [of.metric, shown(samples.spread(WIDE_CACHE, setting, of))]),
+    ),
+  })),
+  model: (read) => calculated((part) => read(part).result)[0]!,
+  'model-ends': (read) => calculated((part) => read(part).result)[1]!,
+}

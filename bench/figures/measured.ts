@@ -22,6 +22,9 @@ export type Read = (part: string, long?: boolean) => Measured
 /** A table by its results. A title is printed as a sentence above the table. */
 export type Figures = (read: Read) => { readonly title?: string; readonly rows: Table['rows'] }
 
+/** Tables by their names. */
+export type Tables = Readonly<Record<string, Figures>>
+
 /** Reads each result once. `folder`: where results are kept. */
 export function reader(folder?: URL): Read {
   const known = new Map<string, Measured>()
@@ -61,37 +64,52 @@ export function settingsOf({ result }: Measured, contender: string): string[] {
   ]
 }
 
+/** A table of one result. `long`: that of the run with `--full`. */
+export const tableOf =
+  (part: string, rows: (measured: Measured) => Table['rows'], long = false): Figures =>
+  (read) => ({ rows: rows(read(part, long)) })
+
 /** A table with a row for each setting of a contender; those that `row` leaves out are none. */
-export const bySetting =
-  (
-    part: string,
-    contender: string,
-    row: (setting: string, samples: Samples) => Table['rows'][number] | undefined,
-  ): Figures =>
-  (read) => {
-    const measured = read(part)
-    const rows = settingsOf(measured, contender).map((setting) => row(setting, measured.samples))
-    return { rows: rows.filter((one) => one !== undefined) }
-  }
+export const bySetting = (
+  part: string,
+  contender: string,
+  row: (setting: string, samples: Samples) => Table['rows'][number] | undefined,
+): Figures =>
+  tableOf(part, (measured) =>
+    settingsOf(measured, contender)
+      .map((setting) => row(setting, measured.samples))
+      .filter((one) => one !== undefined),
+  )
 
 /** Measures of a part, each of two contenders and their ratio. */
-export const sideBySide =
-  (
-    part: string,
-    [one, other]: readonly [string, string],
-    measures: readonly (readonly [row: string, setting: string, metric: Metric])[],
-  ): Figures =>
-  (read) => {
-    const { samples } = read(part)
-    return {
-      rows: measures.map(([measure, setting, metric]) => ({
-        measure,
-        [one]: shown(samples.spread(one, setting, metric)),
-        [other]: shown(samples.spread(other, setting, metric)),
-        [`${other} / ${one}`]: shown(samples.ratio(other, one, setting, metric)),
-      })),
-    }
-  }
+export const sideBySide = (
+  part: string,
+  [one, other]: readonly [string, string],
+  measures: readonly (readonly [row: string, setting: string, metric: Metric])[],
+): Figures =>
+  tableOf(part, ({ samples }) =>
+    measures.map(([measure, setting, metric]) => ({
+      measure,
+      [one]: shown(samples.spread(one, setting, metric)),
+      [other]: shown(samples.spread(other, setting, metric)),
+      [`${other} / ${one}`]: shown(samples.ratio(other, one, setting, metric)),
+    })),
+  )
+
+/** Columns of a row, each a metric of a contender in a setting. */
+export function columns(
+  samples: Samples,
+  contender: string,
+  setting: string,
+  metrics: Readonly<Record<string, Metric>>,
+): Record<string, string> {
+  return Object.fromEntries(
+    Object.entries(metrics).map(([name, metric]) => [
+      name,
+      shown(samples.spread(contender, setting, metric)),
+    ]),
+  )
+}
 
 /** `12.3 (11.9-12.8)`, or `12.3` where the middle half is as narrow as what is shown. */
 export function shown(spread: Spread, show: (value: number) => string = number): string {

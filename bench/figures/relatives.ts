@@ -4,7 +4,15 @@ import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apa
 import { WORKING } from '../relatives/word-count.js'
 import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
 import { neutral } from '../harness/samples.js'
-import { bySetting, type Figures, type Measured, settingsOf, shown } from './measured.js'
+import {
+  bySetting,
+  columns,
+  type Measured,
+  settingsOf,
+  shown,
+  tableOf,
+  type Tables,
+} from './measured.js'
 
 /** Numbers of callers that the table prefers, of those that a pair was measured with. */
 const CALLERS = ['64 callers', '32 callers']
@@ -31,30 +39,13 @@ const PAIRS: readonly (readonly [ours: string, baseline: string, metric: string]
   ['Hits, every view by another viewer', 'UPDATE per view', 'views/s'],
 ]
 
-export const relatives: Figures = (read) => {
-  const measured = read('relatives')
-  return { rows: PAIRS.map((pair) => row(measured, pair)) }
-}
-
-/** What each class is for, and only how many times as fast it is. */
-export const relativesInShort: Figures = (read) => {
-  const measured = read('relatives')
-  return {
-    rows: PAIRS.filter(([ours, baseline]) => isUsual(ours) && isUsual(baseline)).map((pair) => {
-      const { contender, beside, callers, times, 'times, 1 caller': alone } = row(measured, pair)
-      return { contender, beside, callers, 'times as fast': times, 'with 1 caller': alone }
-    }) as Record<string, string>[],
-  }
-}
-
 function isUsual(contender: string): boolean {
   return !contender.endsWith(NO_LOG) && !contender.includes('without coalescing')
 }
 
-function row(
-  { result, samples }: Measured,
-  [ours, baseline, name]: (typeof PAIRS)[number],
-): Record<string, string> {
+type Row = Record<string, string>
+
+function row({ result, samples }: Measured, [ours, baseline, name]: (typeof PAIRS)[number]): Row {
   const of = (contender: string): string[] =>
     result.measures.flatMap((measure) =>
       measure.contender === contender && measure.metric === name ? measure.setting : [],
@@ -85,34 +76,48 @@ function row(
   }
 }
 
-/** A counter whose callers are in a process each. */
-export const apart: Figures = (read) => {
-  const measured = read('relatives')
-  const { samples } = measured
-  return {
-    rows: byPlace(settingsOf(measured, SHARDED)).map((setting) => ({
-      'a caller each, and where the database is': setting,
-      'one row, increments/s': shown(samples.spread(ONE_ROW, setting, INCREMENTS)),
-      'p50, ms': shown(samples.spread(ONE_ROW, setting, P50)),
-      'p99, ms': shown(samples.spread(ONE_ROW, setting, P99)),
-      '`ShardedCounter`, increments/s': shown(samples.spread(SHARDED, setting, INCREMENTS)),
-      'its p50, ms': shown(samples.spread(SHARDED, setting, P50)),
-      'its p99, ms': shown(samples.spread(SHARDED, setting, P99)),
-      times: shown(samples.ratio(SHARDED, ONE_ROW, setting, INCREMENTS)),
-    })),
-  }
-}
-
 function byPlace(settings: readonly string[]): string[] {
   return Object.values(PLACES).flatMap((place) =>
     settings.filter((setting) => setting.endsWith(place)),
   )
 }
 
-/** One item that everybody looks at. */
-export const viewers = bySetting('relatives', ONE_ITEM, (setting, samples) => ({
-  'one item': setting,
-  'until in SQL, µs a view': shown(samples.spread(ONE_ITEM, setting, MICROSECONDS)),
-  'in SQL, bytes a viewer': shown(samples.spread(ONE_ITEM, setting, BYTES)),
-  '`count()`, ms': shown(samples.spread(ONE_ITEM, setting, COUNT_MS)),
-}))
+export const tables: Tables = {
+  relatives: tableOf('relatives', (measured) => PAIRS.map((pair) => row(measured, pair))),
+
+  /** What each class is for, and only how many times as fast it is. */
+  'relatives-in-short': tableOf('relatives', (measured) =>
+    PAIRS.filter((pair) => pair.slice(0, 2).every(isUsual)).map((pair) => {
+      const { contender, beside, callers, times, 'times, 1 caller': alone } = row(measured, pair)
+      return { contender, beside, callers, 'times as fast': times, 'with 1 caller': alone } as Row
+    }),
+  ),
+
+  /** A counter whose callers are in a process each. */
+  'relatives-apart': tableOf('relatives', (measured) =>
+    byPlace(settingsOf(measured, SHARDED)).map((setting) => ({
+      'a caller each, and where the database is': setting,
+      ...columns(measured.samples, ONE_ROW, setting, {
+        'one row, increments/s': INCREMENTS,
+        'p50, ms': P50,
+        'p99, ms': P99,
+      }),
+      ...columns(measured.samples, SHARDED, setting, {
+        '`ShardedCounter`, increments/s': INCREMENTS,
+        'its p50, ms': P50,
+        'its p99, ms': P99,
+      }),
+      times: shown(measured.samples.ratio(SHARDED, ONE_ROW, setting, INCREMENTS)),
+    })),
+  ),
+
+  /** One item that everybody looks at. */
+  'hits-viewers': bySetting('relatives', ONE_ITEM, (setting, samples) => ({
+    'one item': setting,
+    ...columns(samples, ONE_ITEM, setting, {
+      'until in SQL, µs a view': MICROSECONDS,
+      'in SQL, bytes a viewer': BYTES,
+      '`count()`, ms': COUNT_MS,
+    }),
+  })),
+}

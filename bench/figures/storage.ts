@@ -3,7 +3,7 @@
  */
 import { number } from '../harness/table.js'
 import { BYTES, STORAGE } from '../parts/drain.js'
-import { type Figures, settingsOf } from './measured.js'
+import { settingsOf, tableOf, type Tables } from './measured.js'
 
 const SECONDS_A_DAY = 86_400
 const RATES = [10, 100, 1_000]
@@ -31,24 +31,21 @@ const KEPT: readonly (readonly [
   ['activity_day_values', YEAR, () => 365 * VALUES_A_DAY],
 ]
 
-export const storage: Figures = (read) => {
-  const measured = read('drain')
-  return {
-    rows: KEPT.filter(([table]) => settingsOf(measured, table).includes(STORAGE)).map(
+export const tables: Tables = {
+  storage: tableOf('drain', (measured) =>
+    KEPT.filter(([table]) => settingsOf(measured, table).includes(STORAGE)).map(
       ([table, kept, rows]) => {
         const bytes = measured.samples.spread(table, STORAGE, BYTES).median
+        const mebibytes = (rate: number): string => number((rows(rate) * bytes) / MIB)
         return {
           table: `\`${table}\``,
           'bytes a row': number(Math.round(bytes)),
           'rows of': kept,
           ...Object.fromEntries(
-            RATES.map((rate) => [
-              `MiB at ${number(rate)} visits/s`,
-              number((rows(rate) * bytes) / MIB),
-            ]),
+            RATES.map((rate) => [`MiB at ${number(rate)} visits/s`, mebibytes(rate)]),
           ),
         }
       },
     ),
-  }
+  ),
 }
