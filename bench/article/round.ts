@@ -5,14 +5,14 @@
  */
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
+import type { RowDataPacket } from 'mysql2/promise'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
 import { behindProxy } from '../../test/servers/proxies.js'
 import { openTable } from '../faults/table.js'
-import type { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
+import { asked } from '../harness/sql.js'
 import { Crowd, shuffled } from '../overhead/load.js'
 import { Site } from '../overhead/site.js'
 import { startWorker } from '../overhead/worker.js'
@@ -32,13 +32,7 @@ export interface Setup {
   readonly alone: Cores['alone']
 }
 
-interface Running {
-  readonly contender: Contender
-  readonly site: Site
-  readonly mysqlUrl: string
-  readonly log: string
-  readonly worker: Child | undefined
-}
+type Running = Awaited<ReturnType<typeof start>>
 
 export interface Outcome {
   readonly contender: Contender
@@ -73,7 +67,7 @@ async function start(
   { bench, mariadb, memcached, folder, renderings, alone }: Setup,
   contender: Contender,
   database: string,
-): Promise<Running> {
+) {
   const { peer, collect, worker: work, table } = contender
   await openTable(mariadb, database, table)
   const [log, mysqlUrl] = [join(folder, database), mariadb.url(database)]
@@ -107,13 +101,14 @@ async function visits(
   running: readonly Running[],
   ports: readonly number[],
 ): Promise<number[]> {
-  const crowds = ports.map((port) => new Crowd(port, 1))
+  // Through nginx.
+  const crowds = ports.map((port) => new Crowd({ port, served: 0 }, 1))
   const sums = running.map(() => ({ requests: 0, ms: 0 }))
   for (let lap = 0; lap <= laps; lap++) {
     for (const at of shuffled([...running.keys()])) {
       const app = running[at]!.site.apps[0]!
       const began = performance.now()
-      const { latencies } = await crowds[at]!.run('/page', seconds)
+      const latencies = await crowds[at]!.run('/page', seconds)
       await app.flush()
       app.served += latencies.length
       if (lap === 0) continue
@@ -140,12 +135,12 @@ async function inSql(
   mysqlUrl: string,
   { table }: Contender,
 ): Promise<Pick<Outcome, 'counted' | 'others' | 'late'>> {
-  const sql = await createConnection(mysqlUrl)
-  const [rows] = await sql.query<RowDataPacket[]>(
-    `SELECT page = '/other' AS other, UNIX_TIMESTAMP(arrived) * 1000 - created_at AS late ` +
-      `FROM ${table}`,
+  const [rows] = await asked(mysqlUrl, (sql) =>
+    sql.query<RowDataPacket[]>(
+      `SELECT page = '/other' AS other, UNIX_TIMESTAMP(arrived) * 1000 - created_at AS late ` +
+        `FROM ${table}`,
+    ),
   )
-  await sql.end()
   const visits = rows.filter((row) => Number(row['other']) === 0)
   return {
     counted: visits.length,

@@ -2,7 +2,7 @@
 import { CASES, REPEATED, WELL } from '../overhead/outages.js'
 import { FULL_LOAD, PAGE, YOUNG } from '../parts/overhead.js'
 import * as overhead from '../overhead/contenders.js'
-import type { Metric, Samples } from '../harness/samples.js'
+import { type Metric, P50, P99, type Samples } from '../harness/samples.js'
 import { interval, type Spread } from '../harness/statistics.js'
 import { costText } from '../harness/table.js'
 import { BYTES, NS } from '../parts/micro.js'
@@ -81,7 +81,7 @@ export const tables: Tables = {
     overhead.CONTENDERS.map((contender) => ({
       ...allCosts(samples, contender, FULL_LOAD),
       'µs of the first requests': cost(samples, contender.label, YOUNG),
-      'p99, ms': shown(interval(samples.of(contender.label, FULL_LOAD, overhead.P99))),
+      'p99, ms': shown(interval(samples.of(contender.label, FULL_LOAD, P99))),
     })),
   ),
 
@@ -93,7 +93,6 @@ export const tables: Tables = {
   outages: tableOf('overhead', (measured) => {
     const setting = settingsOf(measured, REPEATED.label)[0] ?? ''
     const { samples } = measured
-    const { P50, P99 } = overhead
     return CASES.map(({ label }) => ({
       site: named(label),
       ...columns(samples, label, setting, { 'p50, ms': P50, 'p99, ms': P99 }),

@@ -1,5 +1,5 @@
 /** The measurements of a part: every single sample, by contender, setting and metric. */
-import { type Spread, spread } from './statistics.js'
+import { quantile, type Spread, spread } from './statistics.js'
 
 /** One series of samples, all of the same thing. */
 export interface Measure extends Spread {
@@ -22,6 +22,10 @@ export const more = (metric: string): Metric => ({ metric, better: 'more' })
 /** Neither is better, or only the name matters. */
 export const neutral = (metric: string): Metric => ({ metric, better: null })
 
+/** Of calls or requests. */
+export const P50 = less('p50 ms')
+export const P99 = less('p99 ms')
+
 export class Samples {
   readonly #series = new Map<string, Omit<Measure, keyof Spread> & { readonly samples: number[] }>()
 
@@ -40,6 +44,12 @@ export class Samples {
     const series = this.#series.get(key) ?? { contender, setting, metric, better, samples: [] }
     this.#series.set(key, series)
     series.samples.push(value)
+  }
+
+  /** {@link P50} and {@link P99} of calls or requests that took so many ms. */
+  addLatencies(contender: string, setting: string, ms: readonly number[]): void {
+    this.add(contender, setting, P50, quantile(ms, 0.5))
+    this.add(contender, setting, P99, quantile(ms, 0.99))
   }
 
   /** The samples in the order of the rounds. @throws RangeError if there are none */

@@ -8,26 +8,16 @@
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
 import type { Redis } from '../../test/servers/redis.js'
-import type { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
-import { quantile } from '../harness/statistics.js'
+import { sum } from '../harness/statistics.js'
 import { cpuMicros } from '../scale/counters.js'
-import {
-  type Contender,
-  CPU,
-  EMPTY_HOOK,
-  IN_SQL,
-  MAIN,
-  OVER_HOOK,
-  P50,
-  P99,
-  THROUGHPUT,
-  WIDE_CACHE,
-} from './contenders.js'
+import * as contenders from './contenders.js'
 import { Crowd, Pace, shuffled } from './load.js'
-import { type App, Site } from './site.js'
+import { Site } from './site.js'
 import { startWorker } from './worker.js'
+
+type Contender = contenders.Contender
 
 export const CONNECTIONS = 50
 
@@ -42,29 +32,24 @@ export interface Setup {
   readonly alone: Cores['alone']
 }
 
-export interface Running {
-  readonly contender: Contender
-  readonly site: Site
-  readonly app: App
-  readonly crowd: Crowd
-  readonly collector: Child | undefined
-}
+export type Running = Awaited<ReturnType<typeof start>>
 
 export async function start(
   { bench, mariadb, memcached, redis, folder, renderings, alone }: Setup,
   contender: Contender,
   database: string,
-): Promise<Running> {
+) {
   const { peer, collect } = contender
   // Rows of others make nothing slower.
   await mariadb.createDatabase(database)
   const env = { memcached: memcached.address, mysqlUrl: mariadb.url(database) }
-  const collector = contender === WIDE_CACHE ? await startWorker(bench, peer, env) : undefined
+  const collector =
+    contender === contenders.WIDE_CACHE ? await startWorker(bench, peer, env) : undefined
   const own = { peer, ...env, ...(collect === undefined ? {} : { options: { collect } }) }
   const given = { contenders: [own], renderings, ...env, redisUrl: redis.url, folder }
   const site = await Site.start(given, bench.after, alone)
   const app = site.apps[0]!
-  return { contender, site, app, crowd: new Crowd(app.port, CONNECTIONS), collector }
+  return { contender, site, app, crowd: new Crowd(app, CONNECTIONS), collector }
 }
 
 /** @throws Error unless each request was counted once */
@@ -76,14 +61,8 @@ export async function stop({ contender, site, app, crowd, collector }: Running):
   await collector?.end()
 }
 
-/** µs of CPU: so far, or of a turn. */
-interface Cpu {
-  readonly site: number
-  /** Of the site's main thread alone. */
-  readonly main: number
-  /** Of its collector and all servers. */
-  readonly others: number
-}
+/** µs of CPU, so far or of a turn: of the site, of its main thread, and of collector and servers. */
+type Cpu = Readonly<Record<'site' | 'main' | 'others', number>>
 
 interface Turn {
   readonly latencies: readonly number[]
@@ -93,7 +72,7 @@ interface Turn {
   readonly whole: Cpu
 }
 
-type Load = (one: Running) => Promise<readonly number[]>
+type Load = (crowd: Crowd) => Promise<readonly number[]>
 
 /**
  * Each takes the load, in so many laps. `before`: load of each turn that does not count. While a
@@ -108,20 +87,19 @@ export async function byTurns(
   const turns = new Map<Contender, Turn[]>(running.map(({ contender }) => [contender, []]))
   for (let lap = 0; lap < laps; lap++) {
     for (const one of shuffled(running)) {
+      const { app, contender, crowd } = one
       if (early) {
-        one.app.served += (await early(one)).length
-        await one.app.finish()
+        await early(crowd)
+        await app.finish()
       }
-      const before = await look(setup, one)
-      const latencies = await load(one)
-      one.app.served += latencies.length
-      await one.app.flush()
+      const spent = await watch(setup, one)
+      const latencies = await load(crowd)
+      await app.flush()
       // What it collects is its own work, and no later contender's turn is to pay for it.
-      if (one.contender.collect !== undefined) await one.app.finish()
-      const sent = spent(before, await look(setup, one))
-      await one.app.finish()
-      const whole = spent(before, await look(setup, one))
-      turns.get(one.contender)!.push({ latencies, sent, whole })
+      if (contender.collect !== undefined) await app.finish()
+      const sent = await spent()
+      await app.finish()
+      turns.get(contender)!.push({ latencies, sent, whole: await spent() })
     }
   }
   keep(setup.bench, setting, turns)
@@ -134,7 +112,7 @@ export async function byTurns(
 export async function collectOften(running: readonly Running[], times: number): Promise<void> {
   for (let at = 0; at < times; at++) {
     for (const { app, crowd } of running) {
-      app.served += (await crowd.ask('/', CONNECTIONS)).length
+      await crowd.ask('/', CONNECTIONS)
       await app.finish()
     }
   }
@@ -151,42 +129,38 @@ export async function atOnce(
   rate: number,
   { before: early, seconds }: { before: number; seconds: number },
 ): Promise<void> {
-  const pace = new Pace(
-    running.map(({ app }) => app.port),
-    '/',
-  )
-  for (const [at, latencies] of (await pace.run(rate, early)).entries()) {
-    running[at]!.app.served += latencies.length
-  }
-  const looks = (): Promise<Cpu[]> => Promise.all(running.map((one) => look(setup, one)))
-  const before = await looks()
+  const pace = new Pace(running.map(({ app }) => app))
+  await pace.run(rate, early)
+  const spent = await Promise.all(running.map((one) => watch(setup, one)))
   const latencies = await pace.run(rate, seconds)
-  const after = await looks()
+  const sent = await Promise.all(spent.map((look) => look()))
   pace.close()
-  const turns = running.map(({ contender, app }, at): [Contender, Turn[]] => {
-    app.served += latencies[at]!.length
-    const sent = spent(before[at]!, after[at]!)
-    return [contender, [{ latencies: latencies[at]!, sent, whole: sent }]]
-  })
+  const turns = running.map(({ contender }, at): [Contender, Turn[]] => [
+    contender,
+    [{ latencies: latencies[at]!, sent: sent[at]!, whole: sent[at]! }],
+  ])
   keep(setup.bench, setting, new Map(turns))
 }
 
-async function look({ mariadb, memcached, redis }: Setup, one: Running): Promise<Cpu> {
-  const pids = [
-    memcached.pid,
-    redis.pid,
-    mariadb.pid,
-    ...(one.collector ? [one.collector.pid] : []),
-  ]
-  const others = pids.map(cpuMicros).reduce((sum, micros) => sum + micros, 0)
-  return { site: await one.site.cpu(), main: one.site.mainCpu(), others }
-}
-
-function spent(before: Cpu, after: Cpu): Cpu {
-  return {
-    site: after.site - before.site,
-    main: after.main - before.main,
-    others: after.others - before.others,
+/** Resolves to what looks at the CPU that was spent since. */
+async function watch(
+  { mariadb, memcached, redis }: Setup,
+  { site, collector }: Running,
+): Promise<() => Promise<Cpu>> {
+  const servers = [memcached, redis, mariadb, ...(collector ? [collector] : [])]
+  const look = async (): Promise<Cpu> => ({
+    site: await site.cpu(),
+    main: site.mainCpu(),
+    others: sum(servers.map(({ pid }) => cpuMicros(pid))),
+  })
+  const before = await look()
+  return async () => {
+    const { site, main, others } = await look()
+    return {
+      site: site - before.site,
+      main: main - before.main,
+      others: others - before.others,
+    }
   }
 }
 
@@ -196,24 +170,24 @@ function keep(
   turns: ReadonlyMap<Contender, readonly Turn[]>,
 ): void {
   const perRequest = (of: readonly Turn[], cpu: (turn: Turn) => number): number =>
-    of.reduce((sum, turn) => sum + cpu(turn), 0) /
-    of.reduce((sum, { latencies }) => sum + latencies.length, 0)
+    sum(of.map(cpu)) / sum(of.map(({ latencies }) => latencies.length))
   const site = ({ sent }: Turn): number => sent.site
   const main = ({ sent }: Turn): number => sent.main
-  const hook = turns.get(EMPTY_HOOK)!
+  const hook = turns.get(contenders.EMPTY_HOOK)!
   const ofHook = perRequest(hook, site)
   for (const [{ label, counts }, own] of turns) {
     const cpu = perRequest(own, site)
-    const latencies = own.flatMap((turn) => turn.latencies)
-    samples.add(label, setting, CPU, cpu)
-    samples.add(label, setting, P50, quantile(latencies, 0.5))
-    samples.add(label, setting, P99, quantile(latencies, 0.99))
-    samples.add(label, setting, OVER_HOOK, cpu - ofHook)
-    samples.add(label, setting, MAIN, perRequest(own, main) - perRequest(hook, main))
-    samples.add(label, setting, THROUGHPUT, ofHook / cpu)
-    if (counts === 'requests in SQL') {
-      const whole = perRequest(own, (turn) => turn.whole.site + turn.whole.others)
-      samples.add(label, setting, IN_SQL, whole)
-    }
+    const ofMain = perRequest(own, main) - perRequest(hook, main)
+    const whole = perRequest(own, (turn) => turn.whole.site + turn.whole.others)
+    samples.add(label, setting, contenders.CPU, cpu)
+    samples.addLatencies(
+      label,
+      setting,
+      own.flatMap((turn) => turn.latencies),
+    )
+    samples.add(label, setting, contenders.OVER_HOOK, cpu - ofHook)
+    samples.add(label, setting, contenders.MAIN, ofMain)
+    samples.add(label, setting, contenders.THROUGHPUT, ofHook / cpu)
+    if (counts === 'requests in SQL') samples.add(label, setting, contenders.IN_SQL, whole)
   }
 }

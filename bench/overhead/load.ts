@@ -82,44 +82,45 @@ export class Connection {
   }
 }
 
-export interface Load {
-  /** Milliseconds, of each request. */
-  readonly latencies: readonly number[]
-  readonly seconds: number
+/** A site that is asked. */
+export interface Target {
+  readonly port: number
+  /** Answers that its visitors have had from it. */
+  served: number
 }
 
 /**
  * So many visitors who stay, each asking anew as soon as it has its answer: as much as the site can
- * do.
+ * do. Each answer's latency is in ms.
  */
 export class Crowd {
+  readonly #target: Target
   readonly #connections: readonly Connection[]
 
-  constructor(port: number, connections: number) {
-    this.#connections = Array.from({ length: connections }, () => new Connection(port))
+  constructor(target: Target, connections: number) {
+    this.#target = target
+    this.#connections = Array.from({ length: connections }, () => new Connection(target.port))
   }
 
-  async run(path: string, seconds: number): Promise<Load> {
-    const latencies: number[] = []
-    const began = performance.now()
-    const until = began + seconds * 1000
-    await Promise.all(
-      this.#connections.map(async (connection) => {
-        while (performance.now() < until) latencies.push(await connection.get(path))
-      }),
-    )
-    return { latencies, seconds: (performance.now() - began) / 1000 }
+  run(path: string, seconds: number): Promise<number[]> {
+    const until = performance.now() + seconds * 1000
+    return this.#askWhile(path, () => performance.now() < until)
   }
 
   /** The same until so many are answered. */
-  async ask(path: string, requests: number): Promise<number[]> {
-    const latencies: number[] = []
+  ask(path: string, requests: number): Promise<number[]> {
     let left = requests
+    return this.#askWhile(path, () => left-- > 0)
+  }
+
+  async #askWhile(path: string, goesOn: () => boolean): Promise<number[]> {
+    const latencies: number[] = []
     await Promise.all(
       this.#connections.map(async (connection) => {
-        while (left-- > 0) latencies.push(await connection.get(path))
+        while (goesOn()) latencies.push(await connection.get(path))
       }),
     )
+    this.#target.served += latencies.length
     return latencies
   }
 
@@ -129,43 +130,36 @@ export class Crowd {
 }
 
 /**
- * Asks several sites at a fixed rate each, whether they have answered or not: in turns, in another
- * order each turn.
+ * Asks several sites for `/` at a fixed rate each, whether they have answered or not: in turns, in
+ * another order each turn.
  */
 export class Pace {
-  readonly #ports: readonly number[]
-  readonly #path: string
-  readonly #free: Connection[][]
+  readonly #targets: readonly Target[]
+  readonly #free: ReadonlyMap<Target, Connection[]>
   readonly #all: Connection[] = []
 
-  constructor(ports: readonly number[], path: string) {
-    this.#ports = ports
-    this.#path = path
-    this.#free = ports.map(() => [])
+  constructor(targets: readonly Target[]) {
+    this.#targets = targets
+    this.#free = new Map(targets.map((target) => [target, []]))
   }
 
   /** The latencies in ms, of each site. `rate`: requests a second to each. */
   async run(rate: number, seconds: number): Promise<number[][]> {
-    const latencies: number[][] = this.#ports.map(() => [])
+    const latencies = new Map(this.#targets.map((target) => [target, [] as number[]]))
     const waiting = new Set<Promise<void>>()
     let failure: Error | undefined
     const began = performance.now()
-    const total = this.#ports.length * Math.round(rate * seconds)
-    let turn: number[] = []
+    const total = this.#targets.length * Math.round(rate * seconds)
+    let turn: Target[] = []
     for (let sent = 0; sent < total && !failure;) {
-      const due = Math.min(
-        total,
-        Math.floor(((performance.now() - began) / 1000) * rate * this.#ports.length),
-      )
-      for (; sent < due; sent++) {
-        if (turn.length === 0) turn = shuffled(this.#ports.map((_, site) => site))
-        const site = turn.pop()!
-        const visit = this.#visit(site)
+      const due = ((performance.now() - began) / 1000) * rate * this.#targets.length
+      for (; sent < Math.min(total, Math.floor(due)); sent++) {
+        if (turn.length === 0) turn = shuffled(this.#targets)
+        const target = turn.pop()!
+        const visit = this.#visit(target)
           .then(
-            (ms) => void latencies[site]!.push(ms),
-            (error: Error) => {
-              failure = error
-            },
+            (ms) => void latencies.get(target)!.push(ms),
+            (error: Error) => void (failure = error),
           )
           .finally(() => waiting.delete(visit))
         waiting.add(visit)
@@ -179,21 +173,20 @@ export class Pace {
     }
     await Promise.all(waiting)
     if (failure) throw failure
-    return latencies
+    return [...latencies.values()]
   }
 
   close(): void {
     for (const connection of this.#all) connection.close()
   }
 
-  async #visit(site: number): Promise<number> {
-    let connection = this.#free[site]!.pop()
-    if (!connection) {
-      connection = new Connection(this.#ports[site]!)
-      this.#all.push(connection)
-    }
-    const ms = await connection.get(this.#path)
-    this.#free[site]!.push(connection)
+  async #visit(target: Target): Promise<number> {
+    const free = this.#free.get(target)!
+    let connection = free.pop()
+    if (!connection) this.#all.push((connection = new Connection(target.port)))
+    const ms = await connection.get('/')
+    target.served++
+    free.push(connection)
     return ms
   }
 }

@@ -4,13 +4,11 @@
  * what the machine does at a time falls on all of them.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { type FaultyTcp, startFaultyTcp } from '../../test/servers/faulty-tcp.js'
+import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
-import type { Memcached } from '../../test/servers/memcached.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
-import { quantile } from '../harness/statistics.js'
 import { Pace } from './load.js'
 import { type App, Site } from './site.js'
 import {
@@ -19,8 +17,6 @@ import {
   type Contender,
   EMPTY_HOOK,
   INSERT,
-  P50,
-  P99,
   REDIS,
   WIDE_CACHE,
 } from './contenders.js'
@@ -65,87 +61,62 @@ export const CASES: readonly Case[] = [
 const RECOVERY_MS = 60_000
 const RECOVERY_POLL_MS = 500
 
-interface Running {
-  readonly site: Site
-  readonly app: App
-  readonly memcached: Memcached
-  readonly proxy: FaultyTcp
+/** Rates and times, and the core on which the sites are. */
+interface Plan {
+  /** That of the samples. */
+  readonly setting: string
+  readonly rate: number
+  readonly rounds: number
+  readonly seconds: number
+  readonly warmUpSeconds: number
+  readonly alone: Cores['alone']
 }
 
-/** Runs all cases side by side; a round is a slice of time. Their samples' setting is `setting`. */
-export async function outages(
-  bench: Bench,
-  mariadb: MariaDb,
-  {
-    setting,
-    rate,
-    rounds,
-    seconds,
-    warmUpSeconds,
-    alone,
-  }: {
-    setting: string
-    rate: number
-    rounds: number
-    seconds: number
-    warmUpSeconds: number
-    alone: Cores['alone']
-  },
-): Promise<void> {
+/** Runs all cases side by side; a round is a slice of time. */
+export async function outages(bench: Bench, mariadb: MariaDb, plan: Plan): Promise<void> {
+  const { setting, rate, rounds, seconds } = plan
   bench.progress(`${setting}: starting`)
-  const redis = await bench.redis()
+  const { url } = await bench.redis()
   const running = await Promise.all(
-    CASES.map((each, at) => start(bench, mariadb, redis.url, alone, each, at)),
+    CASES.map((each, at) => start(bench, mariadb, url, plan.alone, { ...each, at })),
   )
-  const pace = new Pace(
-    running.map(({ app }) => app.port),
-    '/',
-  )
+  const pace = new Pace(running.map(({ app }) => app))
   bench.after(() => pace.close())
-  const visit = async (seconds: number): Promise<number[][]> => {
-    const latencies = await pace.run(rate, seconds)
-    for (const [at, { app }] of running.entries()) app.served += latencies[at]!.length
-    return latencies
-  }
 
   bench.progress(`${setting}: warming up`)
-  await visit(warmUpSeconds)
+  await pace.run(rate, plan.warmUpSeconds)
   // What the cache takes with it is in SQL already: how losses are made good is the question of the
   // part `faults`.
   await Promise.all(running.map(({ app }) => app.finish()))
-  await Promise.all(running.map((each, at) => takeAway(each, CASES[at]!)))
+  await Promise.all(running.map(takeAway))
   for (let round = 0; round < rounds; round++) {
     bench.progress(`${setting}: ${round + 1} of ${rounds}`)
     const before = await Promise.all(running.map(({ site }) => site.cpu()))
-    const latencies = await visit(seconds)
-    for (const [at, { site }] of running.entries()) {
-      const { label } = CASES[at]!
-      bench.samples.add(label, setting, P50, quantile(latencies[at]!, 0.5))
-      bench.samples.add(label, setting, P99, quantile(latencies[at]!, 0.99))
-      bench.samples.add(
-        label,
-        setting,
-        CPU_WHOLE,
-        ((await site.cpu()) - before[at]!) / latencies[at]!.length,
-      )
+    const latencies = await pace.run(rate, seconds)
+    for (const [at, { site, label }] of running.entries()) {
+      const own = latencies[at]!
+      bench.samples.addLatencies(label, setting, own)
+      const cpu = (await site.cpu()) - before[at]!
+      bench.samples.add(label, setting, CPU_WHOLE, cpu / own.length)
     }
   }
 
   bench.progress(`${setting}: recovering`)
-  await Promise.all(running.map((each, at) => giveBack(each, CASES[at]!)))
-  await Promise.all(running.map(({ app }, at) => CASES[at]!.contender.counts && recovered(app)))
+  await Promise.all(running.map(giveBack))
+  await Promise.all(running.map(({ app, contender }) => contender.counts && recovered(app)))
   pace.close()
   await Promise.all(running.map(({ site }) => site.stop()))
 }
+
+type Running = Awaited<ReturnType<typeof start>>
 
 async function start(
   bench: Bench,
   mariadb: MariaDb,
   redisUrl: string,
   alone: Cores['alone'],
-  { contender }: Case,
-  at: number,
-): Promise<Running> {
+  { at, ...one }: Case & { at: number },
+) {
   const database = `outage_${at}`
   await mariadb.createDatabase(database)
   const [memcached, proxy] = await Promise.all([
@@ -155,33 +126,21 @@ async function start(
   bench.after(() => proxy.close())
   const mysqlUrl = new URL(mariadb.url(database))
   mysqlUrl.port = String(proxy.port)
-  const site = await Site.start(
-    {
-      contenders: [
-        {
-          peer: contender.peer,
-          mysqlUrl: mysqlUrl.href,
-          options: { collect: EVERY_THREE_SECONDS },
-        },
-      ],
-      renderings: 1,
-      memcached: memcached.address,
-      redisUrl,
-    },
-    bench.after,
-    alone,
-  )
-  return { site, app: site.apps[0]!, memcached, proxy }
+  const { peer } = one.contender
+  const own = { peer, mysqlUrl: mysqlUrl.href, options: { collect: EVERY_THREE_SECONDS } }
+  const given = { contenders: [own], renderings: 1, memcached: memcached.address, redisUrl }
+  const site = await Site.start(given, bench.after, alone)
+  return { ...one, site, app: site.apps[0]!, memcached, proxy }
 }
 
-async function takeAway({ memcached, proxy }: Running, { cache, database }: Case): Promise<void> {
+async function takeAway({ memcached, proxy, cache, database }: Running): Promise<void> {
   if (cache === 'refused') await memcached.kill()
   if (cache === 'silent') memcached.pause()
   if (database === 'refused') await proxy.refuse()
   if (database === 'silent') proxy.swallow()
 }
 
-async function giveBack({ memcached, proxy }: Running, { cache, database }: Case): Promise<void> {
+async function giveBack({ memcached, proxy, cache, database }: Running): Promise<void> {
   if (cache === 'refused') await memcached.start()
   if (cache === 'silent') memcached.resume()
   if (database === 'refused') await proxy.listen()
@@ -196,12 +155,12 @@ async function giveBack({ memcached, proxy }: Running, { cache, database }: Case
 /** Resolves when SQL has each visit once. @throws Error if it does not come to that */
 async function recovered(app: App): Promise<void> {
   const deadline = performance.now() + RECOVERY_MS
-  while (
-    !(await app.count().then(
-      (count) => count === app.served,
+  const isWhole = (): Promise<boolean> =>
+    app.check().then(
+      () => true,
       () => false,
-    ))
-  ) {
+    )
+  while (!(await isWhole())) {
     if (performance.now() > deadline) return app.check()
     await delay(RECOVERY_POLL_MS)
   }

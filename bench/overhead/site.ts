@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
+import type { Target } from './load.js'
 
 export interface SiteOptions {
   /** An app for each. `peer`: the name of a file in `bench/peers/`. */
@@ -26,43 +27,35 @@ export interface SiteOptions {
 const PROGRAM = new URL('./server.js', import.meta.url)
 const CLOSE_TIMEOUT_MS = 15_000
 
-type Question = 'flush' | 'finish' | 'count'
-
 /** The Express app of one contender, on a port of its own. */
-export class App {
+export class App implements Target {
   readonly peer: string
   readonly port: number
-  /** Answers its visitors have had from it. */
   served = 0
-  readonly #ask: (question: Question) => Promise<unknown>
+  readonly #ask: <Answer>(question: 'flush' | 'finish' | 'count') => Promise<Answer>
 
-  constructor(peer: string, port: number, ask: (question: Question) => Promise<unknown>) {
+  constructor(peer: string, port: number, child: Child, app: number) {
     this.peer = peer
     this.port = port
-    this.#ask = ask
+    this.#ask = (question) => child.ask(question, { app })
   }
 
   /** Resolves when all is done that requests have begun: sent to a server, written to a file. */
-  async flush(): Promise<void> {
-    await this.#ask('flush')
+  flush(): Promise<void> {
+    return this.#ask('flush')
   }
 
   /** Resolves when all work that waits is done: what was counted has come to where it belongs. */
-  async finish(): Promise<void> {
-    await this.#ask('finish')
+  finish(): Promise<void> {
+    return this.#ask('finish')
   }
 
   /**
-   * Returns what has been counted when all pending work is done; `undefined` where nothing is
-   * counted.
+   * @throws Error if it has not counted so many when all pending work is done; by default, each
+   *   answer once
    */
-  async count(): Promise<number | undefined> {
-    return (await this.#ask('count')) as number | undefined
-  }
-
-  /** @throws Error if it has not counted so many; by default, each answer once */
   async check(expected = this.served): Promise<void> {
-    const count = await this.count()
+    const count = await this.#ask<number>('count')
     if (count !== expected) {
       throw new Error(`${this.peer} has counted ${count}, and not ${expected}`)
     }
@@ -91,9 +84,7 @@ export class Site {
 
   private constructor(child: Child, { contenders }: SiteOptions, ports: readonly number[]) {
     this.#child = child
-    this.apps = contenders.map(
-      ({ peer }, app) => new App(peer, ports[app]!, (question) => child.ask(question, { app })),
-    )
+    this.apps = contenders.map(({ peer }, app) => new App(peer, ports[app]!, child, app))
   }
 
   /** Microseconds of CPU that the main thread of its process has taken, by /proc. */

@@ -4,39 +4,21 @@
  * site has a core for itself. Targets are those of the project's issues about cost.
  */
 import { DOWN, outages, REPEATED, WELL } from '../overhead/outages.js'
-import {
-  atOnce,
-  byTurns,
-  collectOften,
-  CONNECTIONS,
-  type Running,
-  start,
-  stop,
-} from '../overhead/full-load.js'
+import * as load from '../overhead/full-load.js'
+import type { Crowd } from '../overhead/load.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { renderingsIn } from '../overhead/page.js'
-import {
-  ACCEPTED,
-  AT_RATES,
-  COLLECTS,
-  type Contender,
-  CONTENDERS,
-  EMPTY_HOOK,
-  GET_AND_SET,
-  INSERT,
-  NOTHING,
-  ON_A_PAGE,
-  SAME_RULES,
-  OVER_HOOK,
-  P99,
-  THROUGHPUT,
-  WIDE_CACHE,
-} from '../overhead/contenders.js'
+import * as contenders from '../overhead/contenders.js'
+import { P99 } from '../harness/samples.js'
 import type { Chart, Bar } from '../harness/chart.js'
 import { divideCores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { interval, median, type Spread } from '../harness/statistics.js'
 import { costText, number, percent, withSpread } from '../harness/table.js'
+
+const { AT_RATES, COLLECTS, CONTENDERS, EMPTY_HOOK, INSERT, NOTHING, ON_A_PAGE } = contenders
+const { OVER_HOOK, SAME_RULES, THROUGHPUT, WIDE_CACHE } = contenders
+type Contender = contenders.Contender
 
 /** Of processes that have served many requests. The targets are for these. */
 export const FULL_LOAD = 'full load'
@@ -62,7 +44,7 @@ export async function run(bench: Bench): Promise<Chart> {
   )
   const { text, alone } = divideCores()
   bench.setting('cores', text)
-  bench.setting('connections under full load', CONNECTIONS)
+  bench.setting('connections under full load', load.CONNECTIONS)
   const rounds = bench.setting('rounds: a process of each contender', 1, 3, 8)
   const young = bench.setting('full load: first requests', 100, 1_500)
   const served = bench.setting('full load: requests served before', 100, 20_000)
@@ -85,37 +67,35 @@ export async function run(bench: Bench): Promise<Chart> {
     const progress = (what: string): void =>
       bench.progress(`round ${round + 1} of ${rounds}: ${what}`)
     progress('starting')
-    const running: Running[] = []
+    const running: load.Running[] = []
     for (const [at, contender] of CONTENDERS.entries()) {
-      running.push(await start(setup, contender, `overhead_${round}_${at}`))
+      running.push(await load.start(setup, contender, `overhead_${round}_${at}`))
     }
     progress(YOUNG)
-    const first = { laps: 1, load: ({ crowd }: Running) => crowd.ask('/', young) }
-    await byTurns(setup, running, YOUNG, first)
+    const first = { laps: 1, load: (crowd: Crowd) => crowd.ask('/', young) }
+    await load.byTurns(setup, running, YOUNG, first)
     for (const { app, crowd } of running) {
-      app.served += (await crowd.ask('/', served)).length
+      await crowd.ask('/', served)
       await app.finish()
     }
     progress('the collector as old as the site')
     const atRates = running.filter(({ contender }) => AT_RATES.includes(contender))
-    await collectOften(atRates, runs)
+    await load.collectOften(atRates, runs)
     progress(FULL_LOAD)
-    const loaded =
-      (path: string, time: number) =>
-      async ({ crowd }: Running) =>
-        (await crowd.run(path, time)).latencies
+    const loaded = (path: string, time: number) => (crowd: Crowd) => crowd.run(path, time)
     const hello = { laps, before: loaded('/', lead), load: loaded('/', seconds) }
-    await byTurns(setup, running, FULL_LOAD, hello)
+    await load.byTurns(setup, running, FULL_LOAD, hello)
     progress(PAGE)
     const onPage = running.filter(({ contender }) => ON_A_PAGE.includes(contender))
     const page = { laps: 1, before: loaded('/page', lead), load: loaded('/page', seconds) }
-    await byTurns(setup, onPage, PAGE, page)
-    for (const one of running) if (!atRates.includes(one)) await stop(one)
+    await load.byTurns(setup, onPage, PAGE, page)
+    for (const one of running) if (!atRates.includes(one)) await load.stop(one)
     for (const [at, rate] of rates.entries()) {
       progress(atRate(rate))
-      await atOnce(setup, atRates, atRate(rate), rate, { before: leads[at]!, seconds: paced[at]! })
+      const times = { before: leads[at]!, seconds: paced[at]! }
+      await load.atOnce(setup, atRates, atRate(rate), rate, times)
     }
-    for (const one of atRates) await stop(one)
+    for (const one of atRates) await load.stop(one)
   }
   const rate = bench.setting('fixed rate: requests/s to each site', 50, 80)
   const fixed = `fixed rate, ${atRate(rate)}`
@@ -183,7 +163,7 @@ function claimCost(bench: Bench): void {
       cost.median <= most,
     )
   }
-  for (const other of ACCEPTED) {
+  for (const other of contenders.ACCEPTED) {
     const theirs = over(bench, other.label, FULL_LOAD)
     claim(
       `${FULL_LOAD}: wide-cache takes less than ${other.label} (here ` +
@@ -213,7 +193,7 @@ function claimThroughput({ claim, samples }: Bench): void {
     `${FULL_LOAD}: and at least 94 % of that of no middleware (here ${percent(ofNothing)})`,
     ofNothing >= 0.94,
   )
-  for (const other of [INSERT, GET_AND_SET]) {
+  for (const other of [INSERT, contenders.GET_AND_SET]) {
     const ratio = ours / ofHook(other)
     claim(
       `${FULL_LOAD}: at least 1.5 times the throughput of ${other.label} (here ` +

@@ -15,6 +15,7 @@ import { TABLES } from '../../bench/figures/tables.js'
 import type { Mode } from '../../bench/harness/part.js'
 import { FULL_PARTS, formOf, PARTS } from '../../bench/harness/parts.js'
 import { FULL, type Result } from '../../bench/harness/result.js'
+import { P99 } from '../../bench/harness/samples.js'
 import { spread } from '../../bench/harness/statistics.js'
 import * as overhead from '../../bench/overhead/contenders.js'
 import { FULL_LOAD, PAGE, YOUNG } from '../../bench/parts/overhead.js'
@@ -269,7 +270,7 @@ test('a cost is that over the hook of its pair, with its interval, and noise is 
           [label, setting, overhead.OVER_HOOK.metric, rounds.map((_, at) => over + (at % 5) - 2)],
           [label, setting, overhead.THROUGHPUT.metric, rounds.map((cpu) => cpu / (cpu + over))],
           [label, setting, overhead.IN_SQL.metric, rounds],
-          [label, setting, overhead.P99.metric, rounds],
+          [label, setting, P99.metric, rounds],
         ]
       }),
     ),

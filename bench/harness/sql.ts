@@ -1,0 +1,26 @@
+/** Questions to MySQL, of which each has one row of numbers for an answer. */
+import { type Connection, createConnection, type Pool, type RowDataPacket } from 'mysql2/promise'
+
+/** The numbers of the one row that a statement returns, by their columns. */
+export async function rowOf<Column extends string>(
+  sql: Connection | Pool,
+  statement: string,
+  values: (string | number)[] = [],
+): Promise<Record<Column, number>> {
+  const [[row]] = await sql.query<RowDataPacket[]>(statement, values)
+  const numbers = Object.entries(row!).map(([column, value]) => [column, Number(value)])
+  return Object.fromEntries(numbers) as Record<Column, number>
+}
+
+/** Asks on a connection of its own. */
+export async function asked<Answer>(
+  url: string,
+  ask: (sql: Connection) => Promise<Answer>,
+): Promise<Answer> {
+  const sql = await createConnection(url)
+  try {
+    return await ask(sql)
+  } finally {
+    await sql.end()
+  }
+}
