@@ -4,13 +4,8 @@ import { GlobalCounter, ShardedCounter } from '../../src/counters/index.js'
 import type { Database } from '../../src/database/database.js'
 import { memcached } from '../../src/index.js'
 import { Sequence } from '../../src/sequence/index.js'
-import {
-  adding,
-  callAgainAndAgain,
-  type Contender,
-  numbering,
-  processing,
-} from '../relatives/race.js'
+import { sum } from '../harness/statistics.js'
+import { adding, type Contender, numbering, queueing } from '../relatives/race.js'
 import type { Server } from './servers.js'
 
 /** Names of the rows of the tables, in their order. */
@@ -51,10 +46,11 @@ export async function callsOn(
   const next = `SELECT ${nextval('bench_sequence')} AS n`
   return {
     contenders: [
-      adding(CALLS.sharded, {
-        add: () => sharded.increment(),
-        total: () => sharded.get({ exact: true }),
-      }),
+      adding(
+        CALLS.sharded,
+        () => sharded.increment(),
+        () => sharded.get({ exact: true }),
+      ),
       numbering(CALLS.global, () => global.increment()),
       numbering(CALLS.sequence, () => sequence.next()),
       numbering(CALLS.nextval, async () => Number((await database.query(next)).rows[0]!['n'])),
@@ -71,22 +67,24 @@ export async function callsOn(
 function updating(map: CollisionFreeMap<string, number>, database: Database): Contender {
   const total = async (): Promise<number> => {
     const { rows } = await database.query('SELECT map_value FROM collision_free_map_values')
-    return rows.reduce((sum, row) => sum + Number(row['map_value']), 0)
+    return sum(rows.map((row) => Number(row['map_value'])))
   }
   return {
     name: CALLS.map,
     async run(callers, ms) {
       const before = await total()
-      const began = performance.now()
-      const working = callAgainAndAgain(callers, ms, () => map.update(someKeys()))
-      await processing(() => map.process(), working)
-      const seconds = (performance.now() - began) / 1000
-      const { calls, latencies } = await working
-      const added = (await total()) - before
-      if (added !== calls * KEYS_AN_UPDATE) {
-        throw new Error(`${CALLS.map}: ${calls} updates have added ${added}`)
+      let updates = 0
+      const update = (): Promise<void> => {
+        updates++
+        return map.update(someKeys())
       }
-      return { rate: calls / seconds, latencies }
+      const process = (): Promise<number> => map.process()
+      const done = await queueing(callers, ms, update, process, () => updates)
+      const added = (await total()) - before
+      if (added !== updates * KEYS_AN_UPDATE) {
+        throw new Error(`${CALLS.map}: ${updates} updates have added ${added}`)
+      }
+      return done
     },
   }
 }

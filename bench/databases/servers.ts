@@ -2,12 +2,12 @@
  * A MariaDB and a PostgreSQL that are equally durable: each commit is on the disk before it is
  * answered, pages that a power cut tears are repaired, and there is no binary log and no standby.
  */
-import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import pg from 'pg'
 import type { Database } from '../../src/database/database.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { PostgresDatabase } from '../../src/database/postgres/postgres.js'
 import type { Bench } from '../harness/part.js'
+import { asked, rowOf } from '../harness/sql.js'
 import { analyze } from '../stats/window.js'
 
 export const MARIADB = 'MariaDB'
@@ -61,17 +61,13 @@ export async function startServers(bench: Bench): Promise<Server[]> {
       create: mariadb.createDatabase,
       open: (url) => new MysqlDatabase(url),
       nextval: (sequence) => `NEXTVAL(${sequence})`,
-      async analyze(name) {
-        const sql = await createConnection(mariadb.url(name))
-        await analyze(sql)
-        await sql.end()
-      },
+      analyze: (name) => asked(mariadb.url(name), analyze),
       given: (mysqlUrl) => ({ mysqlUrl }),
       async statements() {
-        const sql = await createConnection(mariadb.url())
-        const [[row]] = await sql.query<RowDataPacket[]>(`SHOW GLOBAL STATUS LIKE 'Questions'`)
-        await sql.end()
-        return Number(row!['Value'])
+        const { Value: sent } = await asked(mariadb.url(), (sql) =>
+          rowOf<'Value'>(sql, `SHOW GLOBAL STATUS LIKE 'Questions'`),
+        )
+        return sent
       },
       counted: async () => undefined,
     },

@@ -1,6 +1,7 @@
 /** Whether what came to SQL is what was waiting: each row, once, with its sums, in the ledger. */
 import { crc32 } from 'node:zlib'
-import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
+import { rowOf } from '../harness/sql.js'
 import { visitAt } from './visits.js'
 
 /** @throws Error if `activities` has not exactly the first `count` visits since `from` */
@@ -10,15 +11,15 @@ export async function checkRows(
   from: number,
   count: number,
 ): Promise<void> {
-  const { n, contents } = await one(
+  const { n, contents } = await rowOf<'n' | 'contents'>(
     sql,
-    `SELECT COUNT(*) AS n, ` +
-      `COALESCE(SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))), 0) ` +
+    'SELECT COUNT(*) AS n, ' +
+      `COALESCE(SUM(CRC32(CONCAT_WS(' ', created_at - ?, HEX(visitor), page))), 0) % ${2 ** 32} ` +
       `AS contents FROM ${database}.activities`,
     [from],
   )
-  if (Number(n) !== count) throw new Error(`${database}: ${n} rows came to SQL of ${count}`)
-  if (BigInt(String(contents)) !== contentsOf(count)) {
+  if (n !== count) throw new Error(`${database}: ${n} rows came to SQL of ${count}`)
+  if (contents !== contentsOf(count)) {
     throw new Error(`${database}: other rows came to SQL than were waiting`)
   }
 }
@@ -34,21 +35,17 @@ export async function checkSums(
   count: number,
   dimensions: readonly string[],
 ): Promise<void> {
-  const { visitors, ...views } = await one(
+  const sums = [
+    ['seconds', 'activity_seconds'],
+    ['hours', 'activity_hours'],
+    ...dimensions.map((name) => [name, `activity_hour_values WHERE dimension = '${name}'`]),
+  ].map(([name, table]) => `(SELECT SUM(views) FROM ${database}.${table}) AS ${name}, `)
+  const { visitors, ...views } = await rowOf<string>(
     sql,
-    `SELECT (SELECT SUM(views) FROM ${database}.activity_seconds) AS seconds, ` +
-      `(SELECT SUM(views) FROM ${database}.activity_hours) AS hours, ` +
-      dimensions
-        .map(
-          (dimension) =>
-            `(SELECT SUM(views) FROM ${database}.activity_hour_values ` +
-            `WHERE dimension = '${dimension}') AS ${dimension}, `,
-        )
-        .join('') +
-      `(SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors`,
+    `SELECT ${sums.join('')}(SELECT COUNT(*) FROM ${database}.activity_visitors) AS visitors`,
   )
   const different = visitorsOf(from, count)
-  if (Object.values(views).some((sum) => Number(sum) !== count) || Number(visitors) !== different) {
+  if (Object.values(views).some((sum) => sum !== count) || visitors !== different) {
     throw new Error(
       `${database}: the sums say ${JSON.stringify(views)} views of ${visitors} visitors, not ` +
         `${count} of ${different}`,
@@ -63,12 +60,12 @@ export async function checkLedger(
   count: number,
   frames: number,
 ): Promise<void> {
-  const { committed, other, settled } = await one(
+  const { committed, other, settled } = await rowOf<'committed' | 'other' | 'settled'>(
     sql,
     'SELECT SUM(committed) AS committed, SUM(duplicate + quarantined + lost) AS other, ' +
       `SUM(prefix + 1) AS settled FROM ${database}.wide_cache_writers`,
   )
-  if (Number(committed) !== count || Number(other) !== 0 || Number(settled) !== frames) {
+  if (committed !== count || other !== 0 || settled !== frames) {
     throw new Error(
       `${database}: the ledger says ${committed} of ${count} rows, ${settled} of ${frames} ` +
         `frames, ${other} others`,
@@ -78,21 +75,20 @@ export async function checkLedger(
 
 /** @throws Error if the ledger knows any frame */
 export async function checkNoLedger(sql: Connection, database: string): Promise<void> {
-  const { n } = await one(sql, `SELECT COUNT(*) AS n FROM ${database}.wide_cache_writers`)
-  if (Number(n) !== 0) throw new Error(`${database}: the ledger knows ${n} writers`)
+  const { n } = await rowOf<'n'>(sql, `SELECT COUNT(*) AS n FROM ${database}.wide_cache_writers`)
+  if (n !== 0) throw new Error(`${database}: the ledger knows ${n} writers`)
 }
 
-const contents = new Map<number, bigint>()
+const contents = new Map<number, number>()
 
 /** Returns the checksum of the first `count` visits. */
-function contentsOf(count: number): bigint {
+function contentsOf(count: number): number {
   let sum = contents.get(count)
   if (sum === undefined) {
-    // Of ten million, past 2^53.
-    sum = 0n
+    sum = 0
     for (let i = 0; i < count; i++) {
       const { time, visitor, page } = visitAt(0, i)
-      sum += BigInt(crc32(`${time} ${visitor.toString('hex').toUpperCase()} ${page}`))
+      sum = (sum + crc32(`${time} ${visitor.toString('hex').toUpperCase()} ${page}`)) % 2 ** 32
     }
     contents.set(count, sum)
   }
@@ -109,9 +105,4 @@ function visitorsOf(from: number, count: number): number {
     days.set(day, visitors.add(visitor))
   }
   return [...days.values()].reduce((sum, { size }) => sum + size, 0)
-}
-
-async function one(sql: Connection, text: string, values: number[] = []): Promise<RowDataPacket> {
-  const [[row]] = await sql.query<RowDataPacket[]>(text, values)
-  return row!
 }

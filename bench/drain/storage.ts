@@ -1,5 +1,6 @@
 /** Size of a row of each table of the activity on the disk, with its indexes. */
-import type { Connection, RowDataPacket } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
+import { rowOf } from '../harness/sql.js'
 
 /** So many that the pages of a table that are not full do not show. */
 const ROWS = 50_000
@@ -30,26 +31,22 @@ const TABLES = {
   ],
 } as const
 
-export interface TableSize {
-  readonly table: string
-  readonly bytesARow: number
-}
-
-/** Fills the tables of a database that nobody uses, and looks how large they are then. */
-export async function sizesOf(sql: Connection, database: string): Promise<TableSize[]> {
-  const sizes: TableSize[] = []
+/** Fills the tables of a database that nobody uses. Returns the bytes of a row of each. */
+export async function sizesOf(sql: Connection, database: string): Promise<Map<string, number>> {
+  const sizes = new Map<string, number>()
   for (const [table, [columns, values]] of Object.entries(TABLES)) {
     await sql.query(`TRUNCATE ${database}.${table}`)
     await sql.query(
       `INSERT INTO ${database}.${table} (${columns}) SELECT ${values} FROM seq_1_to_${ROWS}`,
     )
     await sql.query(`ANALYZE TABLE ${database}.${table}`)
-    const [[row]] = await sql.query<RowDataPacket[]>(
+    const { bytes } = await rowOf<'bytes'>(
+      sql,
       'SELECT data_length + index_length AS bytes FROM information_schema.tables ' +
         'WHERE table_schema = ? AND table_name = ?',
       [database, table],
     )
-    sizes.push({ table, bytesARow: Number(row!['bytes']) / ROWS })
+    sizes.set(table, bytes / ROWS)
   }
   return sizes
 }

@@ -52,29 +52,24 @@ const DIMENSIONS = {
 }
 
 export async function openContender(name: ContenderName, file: string): Promise<Contender> {
-  switch (name) {
-    case 'nothing':
-      return insertsOf(file, () => ({ record: () => {}, bring: () => {} }))
-    case 'INSERT':
-      return insertsOf(file, ({ insertOne }) => ({
-        record: insertOne,
-        bring: (visits) => visits.forEach(insertOne),
-      }))
-    case 'buffer':
-      return insertsOf(file, ({ insert }) => {
-        const buffer: VisitRow[] = []
-        return {
-          record: (visit) => void buffer.push(visit),
-          bring: (visits) => insert(visits.length > 0 ? visits : buffer.splice(0)),
-        }
-      })
-    case 'rows':
-      return openActivity(file, 'rows', false)
-    case 'rows, with dimensions':
-      return openActivity(file, 'rows', true)
-    case 'sums':
-      return openActivity(file, 'sums', false)
+  if (name === 'sums') return openActivity(file, 'sums', false)
+  if (name.startsWith('rows')) return openActivity(file, 'rows', name !== 'rows')
+  const visits = openSqliteVisits(file)
+  const buffer: VisitRow[] = []
+  if (name === 'nothing') {
+    return insertsOf(
+      visits,
+      () => {},
+      () => {},
+    )
   }
+  return name === 'INSERT'
+    ? insertsOf(visits, visits.insertOne, (rows) => rows.forEach(visits.insertOne))
+    : insertsOf(
+        visits,
+        (visit) => void buffer.push(visit),
+        (rows) => visits.insert(rows.length > 0 ? rows : buffer.splice(0)),
+      )
 }
 
 async function openActivity(
@@ -144,17 +139,11 @@ interface VisitRow {
   readonly page: string
 }
 
-type Visits = ReturnType<typeof openSqliteVisits>
-
 function insertsOf(
-  file: string,
-  use: (visits: Visits) => {
-    record(visit: VisitRow): void
-    bring(visits: readonly VisitRow[]): void
-  },
+  visits: ReturnType<typeof openSqliteVisits>,
+  record: (visit: VisitRow) => void,
+  bring: (visits: readonly VisitRow[]) => void,
 ): Contender {
-  const visits = openSqliteVisits(file)
-  const { record, bring } = use(visits)
   let waiting: VisitRow[] = []
   let middleware: RequestHandler | undefined
   tracker(async (visit: VisitRow) => record(visit)).use({

@@ -1,7 +1,7 @@
 /** The table that the visits of a contender come to, which keeps when each of its rows came. */
-import { createConnection } from 'mysql2/promise'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import { asked } from '../harness/sql.js'
 import { openCounts } from '../peers/counts.js'
 import { openVisits } from '../peers/visits.js'
 
@@ -19,10 +19,6 @@ export async function openTable(
     await tables.migrate()
     await tables.close()
   } else await (await (table === 'counts' ? openCounts : openVisits)(url)).close()
-  const sql = await createConnection(url)
-  await sql.query(
-    `ALTER TABLE ${table} ` +
-      'ADD COLUMN arrived DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)',
-  )
-  await sql.end()
+  const arrived = 'arrived DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)'
+  await asked(url, (sql) => sql.query(`ALTER TABLE ${table} ADD COLUMN ${arrived}`))
 }

@@ -34,7 +34,7 @@ export const tables: Tables = {
     }),
   ),
 
-  /** Speed at which a backlog comes to SQL, and how long the process answers no request meanwhile. */
+  /** Speed at which a backlog comes to SQL, and how long no request is answered meanwhile. */
   'embedded-collecting': tableOf('embedded', (measured) => {
     const { samples } = measured
     const sizes = settingsOf(measured, 'rows').filter((setting) => /^\d+$/.test(setting))

@@ -174,7 +174,7 @@ export const tables: Tables = {
     })),
   ),
 
-  /** By the width of the grid: get and set at each rate, and the worst of the others at any rate. */
+  /** By the width of the grid: get and set at each rate, and the others at any rate. */
   losses: tableOf('loss', (measured) => {
     const { label } = batches.GET_AND_SET
     const settings = settingsOf(measured, label).filter((one) => !one.includes('fast cache'))

@@ -1,9 +1,9 @@
 /** Counters, sequence, map and hits beside plain SQL: the part `relatives`. */
 import { number } from '../harness/table.js'
-import { INCREMENTS, ONE_ROW, P50, P99, PLACES, SHARDED } from '../relatives/apart.js'
+import { INCREMENTS, ONE_ROW, PLACES, SHARDED } from '../relatives/apart.js'
 import { WORKING } from '../relatives/word-count.js'
 import { BYTES, COUNT_MS, MICROSECONDS, ONE_ITEM } from '../relatives/viewers.js'
-import { neutral } from '../harness/samples.js'
+import { neutral, P50, P99 } from '../harness/samples.js'
 import {
   bySetting,
   columns,

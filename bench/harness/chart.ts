@@ -3,6 +3,7 @@
  * samples. They are transparent and follow the reader's colour scheme.
  */
 
+import type { Metric, Samples } from './samples.js'
 import { number } from './table.js'
 
 export interface Axis {
@@ -31,6 +32,19 @@ export function pointOf(
   { median, low, high }: { median: number; low: number; high: number },
 ): { x: number; y: number; low: number; high: number } {
   return { x, y: median, low, high }
+}
+
+/** A line for each contender, over the numbers that are its settings. */
+export function linesOf(
+  samples: Samples,
+  contenders: readonly string[],
+  settings: readonly number[],
+  metric: Metric,
+): LineChart['lines'] {
+  return contenders.map((name) => ({
+    name,
+    points: settings.map((x) => pointOf(x, samples.spread(name, String(x), metric))),
+  }))
 }
 
 /** A bar of samples: their median. */

@@ -2,7 +2,7 @@
  * Comparison of each job's visits with what came to SQL, row by row: all pages are different, so no
  * loss hides behind a duplicate.
  */
-import { type Connection, createConnection, type RowDataPacket } from 'mysql2/promise'
+import { asked, rowOf } from '../harness/sql.js'
 import { sum } from '../harness/statistics.js'
 
 export interface Outcome {
@@ -20,35 +20,26 @@ export async function outcomes(
   table: string,
   recorded: ReadonlyMap<string, number>,
 ): Promise<Map<string, Outcome>> {
-  const database = await createConnection(url)
-  try {
-    return new Map(
-      await Promise.all(
-        [...recorded].map(
-          async ([id, count]) => [id, await outcome(database, table, id, count)] as const,
-        ),
-      ),
-    )
-  } finally {
-    await database.end()
-  }
-}
-
-async function outcome(
-  database: Connection,
-  table: string,
-  id: string,
-  recorded: number,
-): Promise<Outcome> {
-  const sql =
-    'SELECT COUNT(*) AS visits, COUNT(DISTINCT page) AS different ' +
-    `FROM ${table} WHERE page LIKE ?`
-  const [[row]] = await database.query<RowDataPacket[]>(sql, [`/${id}/%`])
-  const [visits, different] = [Number(row!['visits']), Number(row!['different'])]
-  if (different > recorded) {
-    throw new Error(`${id} has ${different} visits, of ${recorded} that were recorded`)
-  }
-  return { recorded, lost: recorded - different, duplicated: visits - different }
+  return asked(url, async (sql) => {
+    const found = new Map<string, Outcome>()
+    for (const [id, count] of recorded) {
+      const { visits, different } = await rowOf<'visits' | 'different'>(
+        sql,
+        'SELECT COUNT(*) AS visits, COUNT(DISTINCT page) AS different ' +
+          `FROM ${table} WHERE page LIKE ?`,
+        [`/${id}/%`],
+      )
+      if (different > count) {
+        throw new Error(`${id} has ${different} visits, of ${count} that were recorded`)
+      }
+      found.set(id, {
+        recorded: count,
+        lost: count - different,
+        duplicated: visits - different,
+      })
+    }
+    return found
+  })
 }
 
 /** Returns the outcome of several jobs together. */

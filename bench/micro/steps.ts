@@ -102,35 +102,25 @@ export async function steps(bench: Bench): Promise<Step[]> {
   ).middleware()
   const robots = new Bots()
   const exchanges = new Exchanges(robots)
-  const pseudonymizer = new Pseudonymizer({
+  const salts = {
     calendar: UTC_DAYS,
     cache: takesAll,
     secret: async () => Buffer.alloc(32),
-    name: 'micro',
     clock,
     logger,
+  }
+  const pseudonymizer = new Pseudonymizer({
+    ...salts,
+    name: 'micro',
     forward: (_time, visitor) => void (held.result = visitor),
   })
-  const frames = new WideCache<Visit>({
-    ...grid,
-    name: 'frames',
-    codec: nothingToEncode,
-    commit: async () => {},
-  })
+  const commit = async (): Promise<void> => {}
+  const frames = new WideCache<Visit>({ ...grid, name: 'frames', codec: nothingToEncode, commit })
   const open = Buffer.alloc(64 * 1024)
-  const reports = new WideCache<Visit>({
-    ...grid,
-    name: 'reports',
-    codec: visitCodec,
-    commit: async () => {},
-  })
+  const reports = new WideCache<Visit>({ ...grid, name: 'reports', codec: visitCodec, commit })
   const reporters = new Pseudonymizer<ViewedPage>({
-    calendar: UTC_DAYS,
-    cache: takesAll,
-    secret: async () => Buffer.alloc(32),
+    ...salts,
     name: 'reports',
-    clock,
-    logger,
     forward: (time, visitor, { page }) => reports.append({ time, visitor, page }),
   })
   const { seen } = requestViews(
@@ -157,91 +147,57 @@ export async function steps(bench: Bench): Promise<Step[]> {
   // Until the day's salt has come.
   await turn()
 
-  const pseudonymize = measured(({ ip, page, userAgent }) =>
-    pseudonymizer.pseudonymize(page, ip, userAgent),
-  )
-  const address = measured(({ req }) => req.ip)
-  const whole = wholeOf(activity)
+  const pseudonymize = (from: RequestTraits): Run => [
+    sent(from),
+    measured(({ ip, page, userAgent }) => pseudonymizer.pseudonymize(page, ip, userAgent)),
+  ]
+  const address = (from: RequestTraits): Run => [sent(from), measured(({ req }) => req.ip)]
+  const event = measured(({ res }) => res.emit('close'))
+  const all = wholeOf(activity)
+  const whole = (from: RequestTraits, run = all): Run => [arrived(from), run]
+  const isPage = ({ req, res }: Prepared): boolean =>
+    exchanges.verdictOf(req, res, '/') === 'page' &&
+    !robots.isBot(req.headers) &&
+    !asksForPrivacy(req.headers)
+  const report = ({ req, res }: Prepared): void => {
+    checkHeaders(req)
+    seen(requestOf(reportOf(REPORT), req, ''), res)
+  }
   return [
-    step(
-      'hook',
-      arrived(),
-      measured(({ req, res }) => hook(req, res, next)),
-    ),
-    step(
-      'event',
-      sent({}, ({ res }) => res.on('close', () => res.headersSent)),
-      measured(({ res }) => res.emit('close')),
-    ),
-    step(
-      'filter',
-      sent(),
-      measured(
-        ({ req, res }) =>
-          exchanges.verdictOf(req, res, '/') === 'page' &&
-          !robots.isBot(req.headers) &&
-          !asksForPrivacy(req.headers),
-      ),
-    ),
-    step('address', sent(), address),
-    step('visitor', sent(), pseudonymize),
-    step(
-      'page',
-      sent(),
-      measured(({ req }) => pageOf(pathOf(req.originalUrl))),
-    ),
-    step(
-      'encode',
-      sent(),
-      measured((visit) => visitCodec.encode(visit, open, HEADER_BYTES)),
-    ),
-    step(
-      'frame',
-      sent(),
-      measured((visit) => frames.append(visit)),
-    ),
-    step('the whole', arrived(), whole, 'whole'),
-    beside(WITH_DIMENSIONS, arrived({ dimensions: true }), wholeOf(dimensional)),
-    beside(WITHOUT_DIMENSIONS, arrived({ dimensions: true }), whole),
-    beside('the whole, a new visitor', arrived({ newVisitors: true }), whole),
-    beside('the whole, behind a proxy', arrived({ proxies: 1 }), whole),
-    beside('the whole, a bot', arrived({ userAgent: GOOGLE }), whole),
-    beside('the whole, no page', arrived({ type: 'json' }), whole),
-    beside(
-      'a report of a seen view, from its bytes on',
-      arrived(),
-      measured(({ req, res }) => {
-        checkHeaders(req)
-        seen(requestOf(reportOf(REPORT), req, ''), res)
-      }),
-    ),
-    beside('visitor, hashed for the first time', sent({ newVisitors: true }), pseudonymize),
-    beside('address, behind a proxy', sent({ proxies: 1 }), address),
-    beside(
-      "address, by the socket's own word",
-      sent(),
-      measured(({ req }) => req.socket.remoteAddress),
-    ),
-    beside(
-      "event without a listener: Node's own",
-      sent(),
-      measured(({ res }) => res.emit('close')),
-    ),
+    ...named('step', {
+      hook: [arrived(), measured(({ req, res }) => hook(req, res, next))],
+      event: [sent({}, ({ res }) => res.on('close', () => res.headersSent)), event],
+      filter: [sent(), measured(isPage)],
+      address: address({}),
+      visitor: pseudonymize({}),
+      page: [sent(), measured(({ req }) => pageOf(pathOf(req.originalUrl)))],
+      encode: [sent(), measured((visit) => visitCodec.encode(visit, open, HEADER_BYTES))],
+      frame: [sent(), measured((visit) => frames.append(visit))],
+    }),
+    ...named('whole', { 'the whole': whole({}) }),
+    ...named('beside', {
+      [WITH_DIMENSIONS]: whole({ dimensions: true }, wholeOf(dimensional)),
+      [WITHOUT_DIMENSIONS]: whole({ dimensions: true }),
+      'the whole, a new visitor': whole({ newVisitors: true }),
+      'the whole, behind a proxy': whole({ proxies: 1 }),
+      'the whole, a bot': whole({ userAgent: GOOGLE }),
+      'the whole, no page': whole({ type: 'json' }),
+      'a report of a seen view, from its bytes on': [arrived(), measured(report)],
+      'visitor, hashed for the first time': pseudonymize({ newVisitors: true }),
+      'address, behind a proxy': address({ proxies: 1 }),
+      "address, by the socket's own word": [
+        sent(),
+        measured(({ req }) => req.socket.remoteAddress),
+      ],
+      "event without a listener: Node's own": [sent(), event],
+    }),
   ]
 }
 
-function step(
-  name: string,
-  prepare: Step['prepare'],
-  run: Step['run'],
-  role: Step['role'] = 'step',
-): Step {
-  return { name, role, prepare, run }
-}
+type Run = [prepare: Step['prepare'], run: Step['run']]
 
-/** Another sort of request, or part of a step. */
-function beside(name: string, prepare: Step['prepare'], run: Step['run']): Step {
-  return step(name, prepare, run, 'beside')
+function named(role: Step['role'], steps: Readonly<Record<string, Run>>): Step[] {
+  return Object.entries(steps).map(([name, [prepare, run]]) => ({ name, role, prepare, run }))
 }
 
 function wholeOf(activity: Activity): Step['run'] {
@@ -270,11 +226,9 @@ function arrived(traits?: RequestTraits): () => Prepared {
   const make = visits(traits)
   return () => {
     const visiting = make()
-    const { req, res, answer } = visiting
+    const { req } = visiting
     return {
-      req,
-      res,
-      answer,
+      ...visiting,
       ip: req.socket.remoteAddress!,
       userAgent: req.headers['user-agent']!,
       time: Date.now(),

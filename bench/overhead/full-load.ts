@@ -61,7 +61,7 @@ export async function stop({ contender, site, app, crowd, collector }: Running):
   await collector?.end()
 }
 
-/** µs of CPU, so far or of a turn: of the site, of its main thread, and of collector and servers. */
+/** µs of CPU, so far or of a turn: of the site, its main thread, and collector and servers. */
 type Cpu = Readonly<Record<'site' | 'main' | 'others', number>>
 
 interface Turn {

@@ -4,14 +4,13 @@
  * no requests meanwhile, and what a visit takes on the disk. Beside it those who write to SQLite
  * themselves: one INSERT per visit, and a buffer that is written at once.
  */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
+import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { CONTENDERS, type ContenderName } from '../embedded/names.js'
 import type { Longest } from '../embedded/turns.js'
 import type { Child } from '../harness/child.js'
-import { pointOf, type Chart } from '../harness/chart.js'
+import { type Chart, linesOf } from '../harness/chart.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { number } from '../harness/table.js'
 import { less, more } from '../harness/samples.js'
@@ -48,8 +47,8 @@ export async function run(bench: Bench): Promise<Chart> {
   // More rows would show no other speed, only later.
   const enough = bench.setting('INSERT, rows at most', 5_000, 50_000)
 
-  const folder = mkdtempSync(join(tmpdir(), 'wide-cache-embedded-'))
-  bench.after(() => rmSync(folder, { recursive: true, force: true }))
+  const folder = temporaryFolder('embedded')
+  bench.after(() => removeFolder(folder))
   const opened = async (name: ContenderName, use: string): Promise<Child> => {
     const program = new URL('../embedded/process.ts', import.meta.url)
     const child = bench.child(program, { execArgv: ['--expose-gc', ...TYPESCRIPT] })
@@ -97,11 +96,9 @@ async function measureRequests(
   for (let round = -1; round < rounds; round++) {
     for (const [name, child] of children) {
       bench.progress(`requests, round ${round + 1} of ${rounds}: ${name}`)
-      const { micros, behind, counted } = await child.ask<{
-        micros: number
-        behind: number
-        counted: number
-      }>('requests', { count })
+      const { micros, behind, counted } = await child.ask<
+        Record<'micros' | 'behind' | 'counted', number>
+      >('requests', { count })
       const all = (round + 2) * count
       if (name !== 'nothing' && counted !== all) {
         throw new Error(`${name}: ${counted} visits are in SQL of ${all}`)
@@ -113,6 +110,12 @@ async function measureRequests(
   }
 }
 
+interface Brought {
+  readonly ms: number
+  readonly longest: Longest
+  readonly counted: number
+}
+
 async function measureBacklog(
   { samples }: Bench,
   name: ContenderName,
@@ -120,11 +123,7 @@ async function measureBacklog(
   size: number,
   count: number,
 ): Promise<void> {
-  const { ms, longest, counted } = await child.ask<{
-    ms: number
-    longest: Longest
-    counted: number
-  }>('bring', { count })
+  const { ms, longest, counted } = await child.ask<Brought>('bring', { count })
   if (counted !== count) throw new Error(`${name}: ${counted} visits are in SQL of ${count}`)
   samples.add(name, String(size), SPEED, (count / ms) * 1000)
   const addTurns = (setting: string, turns: Longest): void => {
@@ -135,7 +134,7 @@ async function measureBacklog(
   // Its INSERTs have a turn each, but not here.
   if (name !== 'INSERT') addTurns(String(size), longest)
   if (OURS.includes(name)) {
-    const removal = await child.ask<{ ms: number; longest: Longest }>('removeAll')
+    const removal = await child.ask<Brought>('removeAll')
     samples.add(name, removing(size), REMOVED, (count / removal.ms) * 1000)
     addTurns(removing(size), removal.longest)
   }
@@ -147,21 +146,18 @@ async function measureBacklog(
  * it does in every round, and its processor time shows it in each.
  */
 function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
-  for (const size of sizes) {
-    for (const name of OURS) {
-      for (const [what, setting] of [
-        ['draining', String(size)],
-        ['removing', removing(size)],
-      ] as const) {
-        const own = Math.min(...samples.of(name, setting, TURNS.own))
-        const cpu = Math.max(...samples.of(name, setting, TURNS.cpu))
-        claim(
-          `${name}: ${what} ${number(size)} visits never holds the event loop for more than ` +
-            `${MOST_HELD_MS} ms (${number(own)} ms in the calmest round, ${number(cpu)} ms of ` +
-            'its own CPU time in any)',
-          own <= MOST_HELD_MS && cpu <= MOST_HELD_MS,
-        )
-      }
+  const all = sizes.flatMap((size) => OURS.map((name) => [size, name] as const))
+  for (const [size, name] of all) {
+    for (const what of ['draining', 'removing']) {
+      const setting = what === 'draining' ? String(size) : removing(size)
+      const own = Math.min(...samples.of(name, setting, TURNS.own))
+      const cpu = Math.max(...samples.of(name, setting, TURNS.cpu))
+      claim(
+        `${name}: ${what} ${number(size)} visits never holds the event loop for more than ` +
+          `${MOST_HELD_MS} ms (${number(own)} ms in the calmest round, ${number(cpu)} ms of ` +
+          'its own CPU time in any)',
+        own <= MOST_HELD_MS && cpu <= MOST_HELD_MS,
+      )
     }
   }
 }
@@ -172,9 +168,6 @@ function chart({ samples }: Bench, sizes: readonly number[]): Chart {
     title: 'Rows per second from memory to SQLite, by backlog',
     x: { name: 'rows waiting', log: true },
     y: { name: 'rows/s', log: true },
-    lines: [...BESIDE, ...OURS].map((name) => ({
-      name,
-      points: sizes.map((size) => pointOf(size, samples.spread(name, String(size), SPEED))),
-    })),
+    lines: linesOf(samples, [...BESIDE, ...OURS], sizes, SPEED),
   }
 }

@@ -3,12 +3,13 @@
  * collectors bring of a writer whose clock is behind; and the cost of an idle site.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { createConnection, type Connection } from 'mysql2/promise'
 import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import type { Child } from '../harness/child.js'
 import { type Chart, barOf } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
+import { rowOf } from '../harness/sql.js'
 import { quantile } from '../harness/statistics.js'
 import { number, percent } from '../harness/table.js'
 import { cacheWork, lookAtCaches, lookAtDatabase } from '../scale/counters.js'
@@ -22,6 +23,8 @@ const BEHIND_RATE = 20
 const WIDTH = 15
 const MOST_IDLE = 2
 const LEAST_BROUGHT = 0.95
+
+const WATERMARK = 'SELECT watermark FROM wide_cache_grids WHERE name = ?'
 
 /** The default, and the shortest. */
 const LAYERS = 3
@@ -167,7 +170,7 @@ async function measureIdle(
     return lookNow()
   }
   const lookNow = async () => ({
-    drained: await watermarkOf(site.connection),
+    ...(await rowOf<'watermark'>(site.connection, WATERMARK, [IDLE])),
     cache: await lookAtCaches([site.port], ['cmd_get']),
     sql: await lookAtDatabase(site.connection, site.pid),
   })
@@ -177,7 +180,7 @@ async function measureIdle(
   const after = await look()
   const seconds = (performance.now() - began) / 1_000
   const keys = cacheWork(before.cache, after.cache).operations
-  const layers = after.drained - before.drained
+  const layers = after.watermark - before.watermark
   const add = (metric: (typeof METRICS)['statements' | 'reads' | 'keys'], value: number): void =>
     bench.samples.add(WIDE_CACHE, idleLabel(site.processes), metric, value / seconds)
   // The two statements of the second look.
@@ -186,14 +189,6 @@ async function measureIdle(
   // A layer is read in one pipelined request: its cells, and the keys that show what the cache has
   // lost. memcached counts each.
   add(METRICS.reads, keys - (WIDTH + MEMORY_KEYS.length - 1) * layers)
-}
-
-async function watermarkOf(connection: Connection): Promise<number> {
-  const [[row]] = await connection.query<RowDataPacket[]>(
-    'SELECT watermark FROM wide_cache_grids WHERE name = ?',
-    [IDLE],
-  )
-  return Number(row!['watermark'])
 }
 
 function keep(bench: Bench, setting: Setting, delays: readonly number[]): void {

@@ -7,35 +7,11 @@
 import { type Database, mysql } from '../../src/index.js'
 import { pointOf, type Chart, type LineChart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
-import { quantile } from '../harness/statistics.js'
 import { withSpread } from '../harness/table.js'
-import {
-  apart,
-  type Apart,
-  INCREMENTS,
-  MOST_PROCESSES,
-  ONE_ROW,
-  P50,
-  P99,
-  PLACES,
-  settingOf,
-  SHARDED,
-} from '../relatives/apart.js'
+import * as apart from '../relatives/apart.js'
 import { exports } from '../relatives/exports.js'
-import {
-  globalCounter,
-  LARGER_SEQUENCE,
-  LAST_INSERT_ID,
-  sequence,
-  SEQUENCE,
-} from '../relatives/numbers.js'
-import {
-  COALESCING,
-  shardedCounter,
-  BASELINE,
-  UNLOGGED,
-  UNSHARED,
-} from '../relatives/sharded-counter.js'
+import * as numbers from '../relatives/numbers.js'
+import * as sharded from '../relatives/sharded-counter.js'
 import { CALLERS, type Lap, of } from '../relatives/race.js'
 import { viewers } from '../relatives/viewers.js'
 import { views } from '../relatives/views.js'
@@ -77,17 +53,7 @@ export async function run(bench: Bench): Promise<Chart> {
   return chart(bench, laps)
 }
 
-interface Processes {
-  readonly counters: Apart
-  readonly counts: readonly number[]
-  /** Calls of each process before anything is measured. */
-  readonly calls: number
-  readonly ms: number
-}
-
-async function open(
-  bench: Bench,
-): Promise<{ laps: Lap[]; processes: Processes; most: () => Promise<void> }> {
+async function open(bench: Bench) {
   const [mariadb, unlogged, memcached] = await Promise.all([
     bench.mariadb([...DURABLE, ...BINARY_LOG]),
     bench.mariadb(DURABLE),
@@ -111,37 +77,35 @@ async function open(
   const documentsMs = bench.setting('milliseconds a sample of documents', 200, 250, 4000)
   const mysqlUrl = mariadb.url()
   const database = await opened(bench, mysqlUrl)
-  const servers = { database, mysqlUrl, memcachedAddress: memcached.address }
+  const { address } = memcached
   const processes = {
-    counters: await apart(bench, mariadb, [...DURABLE, ...BINARY_LOG], memcached.address),
+    counters: await apart.apart(bench, mariadb, [...DURABLE, ...BINARY_LOG], memcached.address),
     counts: bench.setting(
       'processes with a caller each',
-      [1, MOST_PROCESSES],
-      [1, 4, MOST_PROCESSES],
+      [1, apart.MOST_PROCESSES],
+      [1, 4, apart.MOST_PROCESSES],
     ),
     calls: bench.setting('calls of a process each to warm up', 20, 1_000),
     ms: bench.setting('milliseconds a sample of a process each', 100, 200, 1000),
   }
   const count = bench.setting('viewers of one item', 5_000, 1_000_000)
   const most = () => viewers(bench, mariadb, memcached.address, count)
-  const laps = [
+  const { globalCounter, sequence } = await numbers.numbers(bench, database, mysqlUrl, address)
+  const own = await opened(bench, unlogged.url())
+  const { shardedCounter, UNLOGGED } = sharded
+  const laps: Lap[] = [
     { race: await shardedCounter(bench, database, mysqlUrl), callers, ms, claimMs },
     {
-      race: await shardedCounter(
-        bench,
-        await opened(bench, unlogged.url()),
-        unlogged.url(),
-        UNLOGGED,
-      ),
+      race: await shardedCounter(bench, own, unlogged.url(), UNLOGGED),
       callers: [CALLERS],
       ms,
       claimMs,
     },
-    { race: await globalCounter(bench, servers), callers, ms },
-    { race: await sequence(bench, servers), callers, ms, claimMs },
+    { race: globalCounter, callers, ms },
+    { race: sequence, callers, ms, claimMs },
     { race: await wordCount(bench, mysqlUrl), callers: writers, ms: documentsMs },
     { race: await exports(bench, mysqlUrl), callers: writers, ms },
-    { race: await views(bench, servers), callers, ms },
+    { race: await views(bench, database, mysqlUrl, address), callers, ms },
   ]
   return { laps, processes, most }
 }
@@ -171,8 +135,7 @@ async function raced(
     for (const contender of rotated(contenders, round)) {
       const done = await contender.run(count, count === CALLERS ? claimMs : ms)
       bench.samples.add(contender.name, of(count), race.metric, done.rate)
-      bench.samples.add(contender.name, of(count), P50, quantile(done.latencies, 0.5))
-      bench.samples.add(contender.name, of(count), P99, quantile(done.latencies, 0.99))
+      bench.samples.addLatencies(contender.name, of(count), done.latencies)
     }
   }
 }
@@ -184,18 +147,18 @@ function claims(bench: Bench): void {
     [
       `ShardedCounter does at least 10 times what a single-row UPDATE does under ${CALLERS} ` +
         'callers',
-      COALESCING,
-      BASELINE,
+      sharded.COALESCING,
+      sharded.BASELINE,
       10,
     ],
     [
       `without coalescing 20 shards do more than 1 under ${CALLERS} callers`,
-      UNSHARED.twenty,
-      UNSHARED.one,
+      sharded.UNSHARED.twenty,
+      sharded.UNSHARED.one,
       1,
     ],
   ] as const) {
-    const [logged, unlogged] = ['', UNLOGGED].map((suffix) =>
+    const [logged, unlogged] = ['', sharded.UNLOGGED].map((suffix) =>
       ratio(ours + suffix, theirs + suffix, CALLERS, 'increments/s'),
     )
     bench.claim(
@@ -204,15 +167,14 @@ function claims(bench: Bench): void {
       logged!.median > least,
     )
   }
-  const [large, small] = [
-    ratio(LARGER_SEQUENCE, LAST_INSERT_ID, CALLERS, 'numbers/s'),
-    ratio(SEQUENCE, LAST_INSERT_ID, CALLERS, 'numbers/s'),
-  ]
+  const [large, small] = [numbers.LARGER_SEQUENCE, numbers.SEQUENCE].map((ours) =>
+    ratio(ours, numbers.LAST_INSERT_ID, CALLERS, 'numbers/s'),
+  )
   bench.claim(
     `Sequence does at least 20 times what LAST_INSERT_ID(n + 1) does under ${CALLERS} ` +
-      `callers: ${withSpread(small)} times; ` +
-      `with a block of 1,000 instead of 100 ${withSpread(large)} times`,
-    small.median >= 20,
+      `callers: ${withSpread(small!)} times; ` +
+      `with a block of 1,000 instead of 100 ${withSpread(large!)} times`,
+    small!.median >= 20,
   )
   const [byWord, sorted, one] = [IN_PLACE.byWord, IN_PLACE.sorted, IN_PLACE.one].map((way) =>
     ratio(MAP, way, WRITERS, 'documents/s'),
@@ -229,16 +191,13 @@ function claims(bench: Bench): void {
 }
 
 function claimApart(bench: Bench): void {
+  const { INCREMENTS, MOST_PROCESSES, ONE_ROW, PLACES, SHARDED } = apart
   for (const [place, why] of [
     [PLACES.away, 'a caller waits longer for its answer, but a row is locked no longer than near'],
     [PLACES.replica, 'a row is locked until the replica has the change'],
   ] as const) {
-    const ratio = bench.samples.ratio(
-      SHARDED,
-      ONE_ROW,
-      settingOf(MOST_PROCESSES, place),
-      INCREMENTS,
-    )
+    const setting = apart.settingOf(MOST_PROCESSES, place)
+    const ratio = bench.samples.ratio(SHARDED, ONE_ROW, setting, INCREMENTS)
     bench.claim(
       `${place}, ${MOST_PROCESSES} callers in a process each: ShardedCounter does at least 3 ` +
         `times what one row does: ${withSpread(ratio)} times (${why})`,
@@ -248,20 +207,17 @@ function claimApart(bench: Bench): void {
 }
 
 function chart(bench: Bench, laps: readonly Lap[]): LineChart {
+  const title = 'Times the throughput of plain SQL'
   const lines = laps
     .filter(({ callers }) => callers.length > 1)
     .map(({ race, callers }) => {
-      const [baseline, ours] = race.contenders
-      return {
-        name: race.name,
-        points: callers.map((count) =>
-          pointOf(count, bench.samples.ratio(ours!.name, baseline!.name, of(count), race.metric)),
-        ),
-      }
+      const [baseline, ours] = race.contenders.map(({ name }) => name)
+      const times = (count: number) => bench.samples.ratio(ours!, baseline!, of(count), race.metric)
+      return { name: race.name, points: callers.map((count) => pointOf(count, times(count))) }
     })
   return {
     type: 'lines',
-    title: 'Times the throughput of plain SQL',
+    title,
     x: { name: 'callers', log: true },
     y: { name: 'times', log: true },
     lines,

@@ -10,27 +10,12 @@ import type { Chart } from '../harness/chart.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { number } from '../harness/table.js'
 import { type Life, live } from '../retention/life.js'
-import {
-  BEHIND,
-  BESIDE,
-  BROUGHT,
-  CALL,
-  CLOSED,
-  COLLECTOR,
-  COLLECTS,
-  FULL_SPEED,
-  LONGEST,
-  NOTHING,
-  OVERDUE,
-  P50,
-  P99,
-  REMOVED,
-  REMOVES,
-  RETENTION,
-  SPEED,
-} from '../retention/names.js'
+import * as names from '../retention/names.js'
+import { MARIADB } from './drain.js'
 import { bring, count, removeAll, speedOf } from '../retention/removal.js'
 import { FAST, VISITORS } from '../retention/visits.js'
+
+const { BESIDE, COLLECTOR, COLLECTS, FULL_SPEED, NOTHING, REMOVES, RETENTION, SPEED } = names
 
 const ALONE_MS = 2_000
 
@@ -40,14 +25,6 @@ const MOST_WAIT_MS = 50
 const MOST_BEHIND_SECONDS = 5
 /** One until they are looked for, and one in which they are removed. */
 const MOST_OVERDUE_PERIODS = 2
-
-/** As an operator would have it: each commit is on the disk. */
-const MARIADB = [
-  '--innodb-flush-log-at-trx-commit=1',
-  '--innodb-buffer-pool-size=512M',
-  '--innodb-log-file-size=512M',
-  '--max-allowed-packet=64M',
-]
 
 export async function run(bench: Bench): Promise<Chart> {
   const rows = bench.setting('rows removed at once', 20_000, 1_000_000)
@@ -80,7 +57,7 @@ export async function run(bench: Bench): Promise<Chart> {
   const calls = await removeAll(database)
   await note(bench, others, FULL_SPEED)
   bench.samples.add(RETENTION, String(rows), SPEED, speedOf(calls))
-  for (const { ms } of calls) bench.samples.add(RETENTION, String(rows), CALL, ms)
+  for (const { ms } of calls) bench.samples.add(RETENTION, String(rows), names.CALL, ms)
 
   await lifeBeside(bench, database, others, life)
   await others.ask('close')
@@ -93,9 +70,9 @@ export async function run(bench: Bench): Promise<Chart> {
 async function note({ samples }: Bench, others: Child, setting: string): Promise<void> {
   const took = await others.ask<number[]>('took')
   const at = (part: number): number => took[Math.floor((took.length - 1) * part)]!
-  samples.add(BESIDE, setting, P50, at(0.5))
-  samples.add(BESIDE, setting, P99, at(0.99))
-  samples.add(BESIDE, setting, LONGEST, at(1))
+  samples.add(BESIDE, setting, names.P50, at(0.5))
+  samples.add(BESIDE, setting, names.P99, at(0.99))
+  samples.add(BESIDE, setting, names.LONGEST, at(1))
 }
 
 /** @throws Error if the tables have not exactly what has come and has not been removed */
@@ -116,12 +93,12 @@ async function lifeBeside(
     await note(bench, others, setting)
     const kept = await count(database, 'activity_seconds', 'SUM(views)')
     const samples: [metric: Metric, value: number][] = [
-      [BROUGHT, life.rate * life.everySeconds],
-      [REMOVED, brought - kept - removed],
-      [OVERDUE, period.overdueSeconds],
-      [BEHIND, period.behindSeconds],
-      [CALL, period.longestCallMs],
-      [CLOSED, period.closedDays],
+      [names.BROUGHT, life.rate * life.everySeconds],
+      [names.REMOVED, brought - kept - removed],
+      [names.OVERDUE, period.overdueSeconds],
+      [names.BEHIND, period.behindSeconds],
+      [names.CALL, period.longestCallMs],
+      [names.CLOSED, period.closedDays],
     ]
     for (const [metric, value] of samples) bench.samples.add(COLLECTOR, setting, metric, value)
     removed = brought - kept
@@ -146,19 +123,19 @@ function claims({ samples, claim }: Bench, rows: string, life: Life): void {
       'rows/s)',
     removed >= brought,
   )
-  const call = Math.max(most(RETENTION, rows, CALL), most(COLLECTOR, REMOVES, CALL))
+  const call = Math.max(most(RETENTION, rows, names.CALL), most(COLLECTOR, REMOVES, names.CALL))
   claim(
     `A call of the retention takes at most ${MOST_CALL_MS} ms (${number(call)} ms)`,
     call <= MOST_CALL_MS,
   )
   const site = `${number(life.rate)} visits/s for ${number(life.seconds)} s`
   const mostOverdue = MOST_OVERDUE_PERIODS * life.everySeconds
-  const overdue = most(COLLECTOR, REMOVES, OVERDUE)
+  const overdue = most(COLLECTOR, REMOVES, names.OVERDUE)
   claim(
     `${site}: no row stays ${mostOverdue} s past its time (${number(overdue)} s)`,
     overdue < mostOverdue,
   )
-  const behind = Math.max(...[COLLECTS, REMOVES].map((one) => most(COLLECTOR, one, BEHIND)))
+  const behind = Math.max(...[COLLECTS, REMOVES].map((one) => most(COLLECTOR, one, names.BEHIND)))
   claim(
     `${site}: the collector is never ${MOST_BEHIND_SECONDS} s behind (${number(behind)} s)`,
     behind < MOST_BEHIND_SECONDS,
@@ -167,7 +144,9 @@ function claims({ samples, claim }: Bench, rows: string, life: Life): void {
     [FULL_SPEED, NOTHING],
     [REMOVES, COLLECTS],
   ] as const) {
-    const [longest, longestWithout] = [setting, without].map((one) => most(BESIDE, one, LONGEST))
+    const [longest, longestWithout] = [setting, without].map((one) =>
+      most(BESIDE, one, names.LONGEST),
+    )
     claim(
       `Beside ${setting} no commit takes ${MOST_WAIT_MS} ms more than the longest beside ` +
         `${without} (${number(longest!)} and ${number(longestWithout!)} ms)`,
@@ -188,7 +167,7 @@ function chart({ samples }: Bench, life: Life): Chart {
       `${number(life.keptSeconds)} on`,
     x: { name: 'seconds' },
     y: { name: 'ms' },
-    lines: [P50, P99, LONGEST].map((metric) => ({
+    lines: [names.P50, names.P99, names.LONGEST].map((metric) => ({
       name: metric.metric,
       points: periods(metric).map((y, at) => ({ x: (at + 1) * life.everySeconds, y })),
     })),

@@ -8,15 +8,13 @@ import mysql, { type RowDataPacket } from 'mysql2/promise'
 import { ShardedCounter } from '../../src/counters/index.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Bench } from '../harness/part.js'
-import { quantile } from '../harness/statistics.js'
 import { start as startRow } from '../peers/update-one-row.js'
-import { less, more } from '../harness/samples.js'
+import { more } from '../harness/samples.js'
+import { rowOf } from '../harness/sql.js'
 
 export const ONE_ROW = 'one row, a process each'
 export const SHARDED = 'ShardedCounter, a process each'
 export const INCREMENTS = more('increments/s')
-export const P50 = less('p50 ms')
-export const P99 = less('p99 ms')
 
 /** Number of processes that the target is for. */
 export const MOST_PROCESSES = 16
@@ -27,7 +25,7 @@ export const PLACES = {
   replica: `replica ${AWAY_MS} ms away`,
 } as const
 const SHARDS = 20
-const PROGRAM = new URL('./apart.js', import.meta.url)
+const PROGRAM = new URL('./caller.js', import.meta.url)
 /** As MySQL's default: a commit keeps its locks until the replica has it. */
 const SEMI_SYNCHRONOUS = [
   '--rpl-semi-sync-master-wait-point=AFTER_SYNC',
@@ -122,8 +120,7 @@ export async function apart(
         const contender = shards === 0 ? ONE_ROW : SHARDED
         const setting = settingOf(processes, place)
         bench.samples.add(contender, setting, INCREMENTS, latencies.length / seconds)
-        bench.samples.add(contender, setting, P50, quantile(latencies, 0.5))
-        bench.samples.add(contender, setting, P99, quantile(latencies, 0.99))
+        bench.samples.addLatencies(contender, setting, latencies)
       }
     },
     async check() {
@@ -195,13 +192,8 @@ async function replicate(bench: Bench, primary: MariaDb): Promise<void> {
   await ours!.query('SET GLOBAL rpl_semi_sync_master_enabled = ON')
   await theirs!.query('START SLAVE')
   const deadline = performance.now() + CONNECTED_MS
-  const isConnected = async (): Promise<boolean> => {
-    const [[row]] = await ours!.query<RowDataPacket[]>(
-      "SHOW STATUS LIKE 'Rpl_semi_sync_master_clients'",
-    )
-    return Number(row?.['Value']) > 0
-  }
-  while (!(await isConnected())) {
+  const clients = "SHOW STATUS LIKE 'Rpl_semi_sync_master_clients'"
+  while ((await rowOf<'Value'>(ours!, clients)).Value === 0) {
     if (performance.now() > deadline) throw new Error('the replica has not connected')
   }
   await Promise.all([ours!.end(), theirs!.end()])

@@ -7,16 +7,11 @@ import { mysql } from '../../src/index.js'
 import { ExportQueue } from '../../src/export-queue/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/outbox-table.js'
-import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'
+import { type Contender, queueing, type Race } from './race.js'
 import { more } from '../harness/samples.js'
 
 const CONNECTIONS = 34
 const KEYS = 100
-
-interface Queue {
-  add(key: string, value: number): Promise<unknown>
-  process(): Promise<number>
-}
 
 export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
   const exported = new Set<number>()
@@ -39,35 +34,34 @@ export async function exports(bench: Bench, mysqlUrl: string): Promise<Race> {
     name: 'ExportQueue',
     metric: more('entries/s'),
     contenders: [
-      contender('outbox table, one reader', baseline, exported),
+      contender('outbox table, one reader', baseline.add, baseline.process, exported),
       contender(
         'ExportQueue',
-        {
-          add: (key, value) => database.transaction((tx) => queue.add(key, value, tx)),
-          process: () => queue.process(),
-        },
+        (key, value) => database.transaction((tx) => queue.add(key, value, tx)),
+        () => queue.process(),
         exported,
       ),
     ],
   }
 }
 
-function contender(name: string, queue: Queue, exported: Set<number>): Contender {
+function contender(
+  name: string,
+  add: (key: string, value: number) => Promise<unknown>,
+  process: () => Promise<number>,
+  exported: Set<number>,
+): Contender {
   return {
     name,
     async run(callers, ms) {
       exported.clear()
-      const began = performance.now()
       let entries = 0
-      const adding = callAgainAndAgain(callers, ms, () =>
-        queue.add(`key ${Math.floor(Math.random() * KEYS)}`, entries++),
-      )
-      await processing(() => queue.process(), adding)
+      const addOne = () => add(`key ${Math.floor(Math.random() * KEYS)}`, entries++)
+      const done = await queueing(callers, ms, addOne, process, () => entries)
       if (exported.size !== entries) {
         throw new Error(`${name}: of ${entries} entries ${exported.size} have been exported`)
       }
-      const seconds = (performance.now() - began) / 1000
-      return { rate: entries / seconds, latencies: (await adding).latencies }
+      return done
     },
   }
 }

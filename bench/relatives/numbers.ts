@@ -18,65 +18,45 @@ export const LAST_INSERT_ID = 'UPDATE … LAST_INSERT_ID(n + 1)'
 const CONNECTIONS = 20
 const NUMBERS = more('numbers/s')
 
-interface Servers {
-  readonly database: Database
-  readonly mysqlUrl: string
-  /** `host:port` */
-  readonly memcachedAddress: string
-}
-
-export async function globalCounter(
+/** The races of both. `memcachedAddress`: `host:port`. */
+export async function numbers(
   bench: Bench,
-  { database, mysqlUrl, memcachedAddress }: Servers,
-): Promise<Race> {
-  const baseline = await startLastInsertId({
-    mysqlUrl,
-    connections: CONNECTIONS,
-    table: 'bench_global',
-  })
+  database: Database,
+  mysqlUrl: string,
+  memcachedAddress: string,
+): Promise<{ globalCounter: Race; sequence: Race }> {
+  const rowOf = (table: string) => startLastInsertId({ mysqlUrl, connections: CONNECTIONS, table })
+  const [counterRow, row] = [await rowOf('bench_global'), await rowOf('bench_sequence')]
   const bare = await startIncrement({ memcached: memcachedAddress })
   const cache = memcached(memcachedAddress)
   const safe = new GlobalCounter({ name: 'safe', database, cache })
   const lax = new GlobalCounter({ name: 'lax', database, cache, chanceToWrite: 0.01 })
-  bench.after(async () => {
-    await Promise.all([baseline.close(), bare.close(), safe.close(), lax.close()])
-    await cache.close()
-  })
-  return {
-    name: 'GlobalCounter',
-    metric: NUMBERS,
-    contenders: [
-      numbering(`${LAST_INSERT_ID}, a counter`, () => baseline.next()),
-      numbering('GlobalCounter', () => safe.increment()),
-      numbering('GlobalCounter, chanceToWrite 0.01', () => lax.increment()),
-      numbering('bare memcached increment (a flush loses all)', () => bare.next()),
-    ],
-  }
-}
-
-export async function sequence(
-  bench: Bench,
-  { database, mysqlUrl, memcachedAddress }: Servers,
-): Promise<Race> {
-  const baseline = await startLastInsertId({
-    mysqlUrl,
-    connections: CONNECTIONS,
-    table: 'bench_sequence',
-  })
-  const cache = memcached(memcachedAddress)
   const small = new Sequence({ name: 'small', database, cache })
   const large = new Sequence({ name: 'large', database, cache, block: 1000 })
   bench.after(async () => {
-    await Promise.all([baseline.close(), small.close(), large.close()])
+    const all = [counterRow, row, bare, safe, lax, small, large]
+    await Promise.all(all.map((one) => one.close()))
     await cache.close()
   })
   return {
-    name: 'Sequence',
-    metric: NUMBERS,
-    contenders: [
-      numbering(LAST_INSERT_ID, () => baseline.next()),
-      numbering(SEQUENCE, () => small.next()),
-      numbering(LARGER_SEQUENCE, () => large.next()),
-    ],
+    globalCounter: {
+      name: 'GlobalCounter',
+      metric: NUMBERS,
+      contenders: [
+        numbering(`${LAST_INSERT_ID}, a counter`, () => counterRow.next()),
+        numbering('GlobalCounter', () => safe.increment()),
+        numbering('GlobalCounter, chanceToWrite 0.01', () => lax.increment()),
+        numbering('bare memcached increment (a flush loses all)', () => bare.next()),
+      ],
+    },
+    sequence: {
+      name: 'Sequence',
+      metric: NUMBERS,
+      contenders: [
+        numbering(LAST_INSERT_ID, () => row.next()),
+        numbering(SEQUENCE, () => small.next()),
+        numbering(LARGER_SEQUENCE, () => large.next()),
+      ],
+    },
   }
 }

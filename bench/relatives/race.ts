@@ -34,15 +34,12 @@ export interface Race {
   check?(): Promise<void>
 }
 
-/**
- * Lets each caller call again and again for so long; how often they did, how long each call took,
- * and how long it took until all were answered.
- */
+/** Lets each caller call again and again for so long. */
 export async function callAgainAndAgain(
   callers: number,
   ms: number,
   call: (caller: number) => Promise<unknown>,
-): Promise<{ calls: number; latencies: number[]; seconds: number }> {
+): Promise<Done & { readonly calls: number }> {
   const began = performance.now()
   const latencies: number[] = []
   await Promise.all(
@@ -55,33 +52,26 @@ export async function callAgainAndAgain(
       }
     }),
   )
-  const seconds = (performance.now() - began) / 1000
-  return { calls: latencies.length, latencies, seconds }
+  const calls = latencies.length
+  return { calls, latencies, rate: (calls / (performance.now() - began)) * 1000 }
 }
 
-/** One that adds 1 a call, and whose total is looked at before and after. */
+/** One that adds 1 a call, and whose total is looked at before and after. `ready`: before both. */
 export function adding(
   name: string,
-  {
-    add,
-    total,
-    ready,
-  }: {
-    add(caller: number): Promise<unknown>
-    total(): Promise<number>
-    /** Before the clock starts. */
-    ready?: (callers: number) => Promise<unknown>
-  },
+  add: (caller: number) => Promise<unknown>,
+  total: () => Promise<number>,
+  ready?: (callers: number) => Promise<unknown>,
 ): Contender {
   return {
     name,
     async run(callers, ms) {
       await ready?.(callers)
       const before = await total()
-      const { calls, latencies, seconds } = await callAgainAndAgain(callers, ms, add)
+      const done = await callAgainAndAgain(callers, ms, add)
       const added = (await total()) - before
-      if (added !== calls) throw new Error(`${name}: ${calls} calls have added ${added}`)
-      return { rate: calls / seconds, latencies }
+      if (added !== done.calls) throw new Error(`${name}: ${done.calls} calls have added ${added}`)
+      return done
     },
   }
 }
@@ -93,38 +83,43 @@ export function numbering(name: string, next: () => Promise<number>): Contender 
     async run(callers, ms) {
       const before = await next()
       const numbers = new Set<number>()
-      const { calls, latencies, seconds } = await callAgainAndAgain(callers, ms, async () =>
-        numbers.add(await next()),
-      )
+      const done = await callAgainAndAgain(callers, ms, async () => numbers.add(await next()))
+      const { calls } = done
       const after = await next()
       if (numbers.size !== calls || after - before !== calls + 1) {
         throw new Error(
           `${name}: ${calls} calls got ${numbers.size} numbers, from ${before} to ${after}`,
         )
       }
-      return { rate: calls / seconds, latencies }
+      return done
     },
   }
 }
 
 const IDLE_MS = 10
 
-/** Processes what is queued while `work` goes on, and after it until nothing is left. */
-export async function processing(
+/**
+ * Lets callers queue work again and again for so long, while it is processed, and after it until
+ * nothing is left. `done`: how much of it has been done; that over the whole time is the rate.
+ */
+export async function queueing(
+  callers: number,
+  ms: number,
+  call: () => Promise<unknown>,
   process: () => Promise<number>,
-  work: Promise<unknown>,
-): Promise<void> {
+  done: () => number,
+): Promise<Done> {
+  const began = performance.now()
   let working = true
+  const work = callAgainAndAgain(callers, ms, call).finally(() => {
+    working = false
+  })
   const besides = async (): Promise<void> => {
     while (working) if ((await process()) === 0) await delay(IDLE_MS)
     while ((await process()) > 0);
   }
-  await Promise.all([
-    work.finally(() => {
-      working = false
-    }),
-    besides(),
-  ])
+  const [{ latencies }] = await Promise.all([work, besides()])
+  return { latencies, rate: (done() / (performance.now() - began)) * 1000 }
 }
 
 /** The number of callers that the issue's factors are for. */

@@ -38,15 +38,13 @@ export async function shardedCounter(
     name: `ShardedCounter${suffix}`,
     metric: more('increments/s'),
     contenders: [
-      adding(BASELINE + suffix, { add: () => baseline.increment(), total: () => baseline.total() }),
-      adding(COALESCING + suffix, {
-        add: () => counter.increment(),
-        total: () => counter.get({ exact: true }),
-      }),
-      adding(COALESCED + suffix, {
-        add: () => coalesced.increment(),
-        total: () => coalesced.total(),
-      }),
+      adding(BASELINE + suffix, () => baseline.increment(), baseline.total),
+      adding(
+        COALESCING + suffix,
+        () => counter.increment(),
+        () => counter.get({ exact: true }),
+      ),
+      adding(COALESCED + suffix, () => coalesced.increment(), coalesced.total),
       unshared(UNSHARED.twenty + suffix, 'twenty', 20, database),
       unshared(UNSHARED.one + suffix, 'one', 1, database),
     ],
@@ -56,17 +54,17 @@ export async function shardedCounter(
 function unshared(label: string, name: string, shards: number, database: Database): Contender {
   const cache = memory()
   const counters: ShardedCounter[] = []
-  return adding(label, {
-    add: (caller) => counters[caller]!.increment(),
-    total: () => counters[0]!.get({ exact: true }),
-    async ready(callers) {
-      const fresh = Array.from(
-        { length: Math.max(0, callers - counters.length) },
-        () => new ShardedCounter({ name, database, cache, shards }),
-      )
-      counters.push(...fresh)
-      // The first increment of each also enters it among the writers.
-      await Promise.all(fresh.map((counter) => counter.increment()))
+  return adding(
+    label,
+    (caller) => counters[caller]!.increment(),
+    () => counters[0]!.get({ exact: true }),
+    async (callers) => {
+      while (counters.length < callers) {
+        const counter = new ShardedCounter({ name, database, cache, shards })
+        counters.push(counter)
+        // The first increment of each also enters it among the writers.
+        await counter.increment()
+      }
     },
-  })
+  )
 }

@@ -1,10 +1,10 @@
 /** One item that everybody looks at: what a view by a new viewer takes, and what stays in SQL. */
-import mysql, { type RowDataPacket } from 'mysql2/promise'
 import { setImmediate as turn } from 'node:timers/promises'
 import { createHits } from '../../src/index.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Bench } from '../harness/part.js'
 import { less } from '../harness/samples.js'
+import { asked, rowOf } from '../harness/sql.js'
 
 export const ONE_ITEM = 'Hits, one item'
 export const MICROSECONDS = less('µs/view until in SQL')
@@ -45,26 +45,18 @@ export async function viewers(
     await hits.drain({ all: true })
   }
   const seconds = (performance.now() - began) / 1000
-  const asked = performance.now()
+  const before = performance.now()
   const counted = await hits.count(ITEM)
-  const milliseconds = performance.now() - asked
+  const milliseconds = performance.now() - before
   if (counted !== count) throw new Error(`${count} viewers of one item have made ${counted}`)
+  const { bytes } = await asked(database, (sql) => rowOf<'bytes'>(sql, SIZE))
   const setting = `${count.toLocaleString('en')} viewers`
   bench.samples.add(ONE_ITEM, setting, MICROSECONDS, (seconds * 1e6) / count)
-  bench.samples.add(ONE_ITEM, setting, BYTES, (await bytesOf(database)) / count)
+  bench.samples.add(ONE_ITEM, setting, BYTES, bytes / count)
   bench.samples.add(ONE_ITEM, setting, COUNT_MS, milliseconds)
 }
 
-/** Returns the size of all tables with their indexes on the disk. */
-async function bytesOf(mysqlUrl: string): Promise<number> {
-  const connection = await mysql.createConnection(mysqlUrl)
-  try {
-    const [[row]] = await connection.query<RowDataPacket[]>(
-      'SELECT SUM(file_size) AS bytes FROM information_schema.innodb_sys_tablespaces ' +
-        "WHERE name LIKE CONCAT(DATABASE(), '/%')",
-    )
-    return Number(row!['bytes'])
-  } finally {
-    await connection.end()
-  }
-}
+/** The size of all tables with their indexes on the disk. */
+const SIZE =
+  'SELECT SUM(file_size) AS bytes FROM information_schema.innodb_sys_tablespaces ' +
+  "WHERE name LIKE CONCAT(DATABASE(), '/%')"

@@ -9,6 +9,7 @@ import type { Bench } from '../harness/part.js'
 import { start } from '../peers/update-per-view.js'
 import { adding, type Contender, type Race } from './race.js'
 import { more } from '../harness/samples.js'
+import { sum } from '../harness/statistics.js'
 
 const CONNECTIONS = 20
 const ITEMS = 100
@@ -20,11 +21,9 @@ const VIEWS_A_DRAIN = 3_000
 
 export async function views(
   bench: Bench,
-  {
-    database,
-    mysqlUrl,
-    memcachedAddress,
-  }: { database: Database; mysqlUrl: string; memcachedAddress: string },
+  database: Database,
+  mysqlUrl: string,
+  memcachedAddress: string,
 ): Promise<Race> {
   const baseline = await start({ mysqlUrl, connections: CONNECTIONS, items: ITEMS })
   const [plain, viewers] = (['plain', 'viewers'] as const).map((name) =>
@@ -36,10 +35,7 @@ export async function views(
     name: 'Hits',
     metric: more('views/s'),
     contenders: [
-      adding('UPDATE per view', {
-        add: () => baseline.view(hotItem()),
-        total: () => baseline.total(),
-      }),
+      adding('UPDATE per view', () => baseline.view(hotItem()), baseline.total),
       hits('Hits, any view counts', plain, () => ({})),
       hits('Hits, every view by another viewer', viewers, () => ({ viewer: `viewer ${viewer++}` })),
     ],
@@ -47,10 +43,8 @@ export async function views(
 }
 
 function hits(name: string, hits: Hits, parties: () => HitParties): Contender {
-  const total = async (): Promise<number> =>
-    [
-      ...(await hits.counts(Array.from({ length: ITEMS }, (_, item) => String(item)))).values(),
-    ].reduce((a, b) => a + b, 0)
+  const items = Array.from({ length: ITEMS }, (_, item) => String(item))
+  const total = async (): Promise<number> => sum([...(await hits.counts(items)).values()])
   return {
     name,
     async run(callers, ms) {

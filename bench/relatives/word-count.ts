@@ -9,7 +9,7 @@ import { mysql } from '../../src/index.js'
 import { CollisionFreeMap } from '../../src/collision-free-map/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/counts-in-place.js'
-import { callAgainAndAgain, type Contender, processing, type Race } from './race.js'
+import { type Contender, queueing, type Race } from './race.js'
 import { more } from '../harness/samples.js'
 
 export const MAP = 'CollisionFreeMap'
@@ -60,39 +60,35 @@ export async function wordCount(bench: Bench, mysqlUrl: string): Promise<Race> {
     contenders: [
       contender(IN_PLACE.byWord, sites.byWord),
       contender(MAP, sites.map),
-      ...[
-        contender(IN_PLACE.sorted, sites.sorted),
-        contender(IN_PLACE.one, sites.one),
-        contender(IN_PLACE.one + WORKING, sites.working),
-        contender(MAP + WORKING, sites.workingMap),
-      ].map((one) => ({ ...one, callers: [WRITERS] })),
+      contender(IN_PLACE.sorted, sites.sorted, [WRITERS]),
+      contender(IN_PLACE.one, sites.one, [WRITERS]),
+      contender(IN_PLACE.one + WORKING, sites.working, [WRITERS]),
+      contender(MAP + WORKING, sites.workingMap, [WRITERS]),
     ],
     async check() {
       for (const site of Object.values(sites)) {
-        assert.deepEqual(
-          await site.counts(),
-          counted((await site.bodies()).flatMap((body) => body.split(' '))),
-        )
+        const words = (await site.bodies()).flatMap((body) => body.split(' '))
+        assert.deepEqual(await site.counts(), counted(words))
       }
     },
   }
 }
 
-function contender(name: string, site: Site): Contender {
+function contender(name: string, site: Site, only?: readonly number[]): Contender {
   return {
     name,
+    ...(only && { callers: only }),
     async run(callers, ms) {
-      const began = performance.now()
+      const until = performance.now() + ms
       let documents = 0
       // Whoever is still in a deadlock at the end is not waited for: what was not written does not
       // count.
-      const writing = callAgainAndAgain(callers, ms, async () => {
+      const write = async (): Promise<void> => {
         const words = someWords()
-        if (await site.write(words.join(' '), counted(words), began + ms)) documents++
-      })
-      await processing(async () => (await site.process?.()) ?? 0, writing)
-      const seconds = (performance.now() - began) / 1000
-      return { rate: documents / seconds, latencies: (await writing).latencies }
+        if (await site.write(words.join(' '), counted(words), until)) documents++
+      }
+      const process = async (): Promise<number> => (await site.process?.()) ?? 0
+      return queueing(callers, ms, write, process, () => documents)
     },
   }
 }
@@ -126,20 +122,17 @@ async function throughMap(mysqlUrl: string, name: string, work: Work): Promise<S
       return true
     },
     process: () => map.process(),
-    bodies: async () =>
-      (await database.query(`SELECT body FROM ${name}_documents`)).rows.map(({ body }) =>
-        String(body),
-      ),
+    async bodies() {
+      const { rows } = await database.query(`SELECT body FROM ${name}_documents`)
+      return rows.map(({ body }) => String(body))
+    },
     async counts() {
       const { rows } = await database.query(
         'SELECT map_key, map_value FROM collision_free_map_values WHERE map = ?',
         [name],
       )
       return new Map(
-        rows.map((row) => [
-          JSON.parse(String(row['map_key'])) as string,
-          JSON.parse(String(row['map_value'])) as number,
-        ]),
+        rows.map((row) => [JSON.parse(String(row['map_key'])), Number(row['map_value'])]),
       )
     },
     close: () => database.close(),

@@ -3,20 +3,9 @@ import type { Constants, Cost } from '../model.js'
 import type { Result } from '../harness/result.js'
 import type { Measure } from '../harness/samples.js'
 import { lineThrough } from '../harness/statistics.js'
-import {
-  APPEND,
-  CELL_BYTES,
-  COLLECTOR_TIME,
-  DATABASE_CPU,
-  ROW_BYTES,
-  ROWS_PER_FRAME,
-  ROWS_WRITTEN,
-  SERVER,
-  UNEVENNESS,
-  USABLE,
-  WEB,
-  WIDE_CACHE,
-} from './metrics.js'
+import * as metrics from './metrics.js'
+
+const { CELL_BYTES, ROWS_PER_FRAME, SERVER, WIDE_CACHE } = metrics
 
 type Kept = Pick<Result, 'date' | 'mode'> & { readonly measures: readonly Measure[] }
 
@@ -58,7 +47,7 @@ export function constantsOf({ date, mode, measures }: Kept): Constants {
     const { slope, intercept } = lineThrough(points)
     return { frame: Math.max(0, slope), visit: Math.max(0, intercept) }
   }
-  const appends = of(SERVER, APPEND).sort((a, b) => Number(a.setting) - Number(b.setting))
+  const appends = of(SERVER, metrics.APPEND).sort((a, b) => Number(a.setting) - Number(b.setting))
   const [least, most] = [CELL_BYTES[0], CELL_BYTES.at(-1)!]
   // On the average of its growing a cell is half as large.
   const copiedByte = Math.max(
@@ -67,14 +56,14 @@ export function constantsOf({ date, mode, measures }: Kept): Constants {
   )
   return {
     source: `bench/results/scale.json of ${date} (${mode})`,
-    rowBytes: ROW_BYTES,
-    web: cost(WEB),
-    collector: cost(COLLECTOR_TIME),
-    database: cost(DATABASE_CPU),
-    rowsWritten: cost(ROWS_WRITTEN),
+    rowBytes: metrics.ROW_BYTES,
+    web: cost(metrics.WEB),
+    collector: cost(metrics.COLLECTOR_TIME),
+    database: cost(metrics.DATABASE_CPU),
+    rowsWritten: cost(metrics.ROWS_WRITTEN),
     cacheOperation: appends[0]!.median - copiedByte * (least / 2),
     cacheCopiedByte: copiedByte,
-    cacheUnevenness: Math.max(...of(WIDE_CACHE, UNEVENNESS).map(({ median }) => median)),
-    cacheUsableShare: of(SERVER, USABLE)[0]!.median,
+    cacheUnevenness: Math.max(...of(WIDE_CACHE, metrics.UNEVENNESS).map(({ median }) => median)),
+    cacheUsableShare: of(SERVER, metrics.USABLE)[0]!.median,
   }
 }

@@ -2,7 +2,7 @@
  * One measurement: writers record visits at a stated rate, a collector drains meanwhile, all close
  * in order, all is counted.
  */
-import { createConnection, type Connection, type RowDataPacket } from 'mysql2/promise'
+import { createConnection, type Connection } from 'mysql2/promise'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
@@ -16,6 +16,7 @@ import {
   sqlWork,
 } from './counters.js'
 import type { Bench } from '../harness/part.js'
+import { rowOf } from '../harness/sql.js'
 import { sum } from '../harness/statistics.js'
 
 export interface Setting {
@@ -158,14 +159,15 @@ export class Experiment {
     await Promise.all(children.map((child) => child.ask('close')))
     const ledger = await this.#collector.ask<LedgerReport>('ledger')
     await this.#collector.ask('close')
-    const [[counted]] = await this.#connection.query<RowDataPacket[]>(
-      'SELECT COUNT(*) AS n, COUNT(DISTINCT page) AS different FROM activities WHERE name = ?',
+    const counted = await rowOf<'rows' | 'different'>(
+      this.#connection,
+      'SELECT COUNT(*) AS `rows`, COUNT(DISTINCT page) AS different FROM activities ' +
+        'WHERE name = ?',
       [name],
     )
     return {
       visits,
-      rows: Number(counted?.['n']),
-      different: Number(counted?.['different']),
+      ...counted,
       ledger,
       webCpuMicros: total(each, 'cpuMicros'),
       cache: cacheWork(cacheBefore, cacheAfter),

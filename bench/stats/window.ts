@@ -6,6 +6,7 @@ import type { Activity } from '../../src/activity/activity.js'
 import { createActivity } from '../../src/activity/site-activity.js'
 import type { Cache } from '../../src/cache/cache.js'
 import type { Database } from '../../src/database/database.js'
+import { rowOf } from '../harness/sql.js'
 import { gridSettings } from '../../src/wide-cache/grid-options.js'
 
 export const WINDOW_SECONDS = 600
@@ -80,7 +81,10 @@ const DAYS = 30
  * @returns when the first hour of the visits began, in milliseconds since the Unix epoch
  */
 export async function addHistory(sql: Connection): Promise<number> {
-  const first = await firstHour(sql)
+  const { first } = await rowOf<'first'>(
+    sql,
+    `SELECT MIN(created_at) DIV ${HOUR_MS} AS first FROM activities`,
+  )
   const day = Math.floor(first / HOURS)
   const numbers = (count: number): string =>
     Array.from({ length: count }, (_, i) => `SELECT ${i + 1} AS ago`).join(' UNION ALL ')
@@ -105,15 +109,6 @@ export async function addHistory(sql: Connection): Promise<number> {
   return first * HOUR_MS
 }
 
-/** The hour, counted from 1970, of the first visits. */
-async function firstHour(sql: Connection): Promise<number> {
-  const [[row]] = await sql.query<RowDataPacket[]>(
-    'SELECT MIN(created_at) DIV ? AS hour FROM activities',
-    [HOUR_MS],
-  )
-  return Number(row!['hour'])
-}
-
 /** Returns the range that the dashboard asks for, up to now. */
 export function rangeOf(days: number): { from: number; to: number } {
   const to = Math.ceil(Date.now() / HOUR_MS) * HOUR_MS
@@ -130,44 +125,23 @@ export async function analyze(sql: Connection): Promise<void> {
 
 /** Returns when the window begins, in milliseconds since the Unix epoch. */
 export async function windowStart(sql: Connection): Promise<number> {
-  const [[row]] = await sql.query<RowDataPacket[]>('SELECT watermark FROM wide_cache_grids')
+  const { watermark } = await rowOf<'watermark'>(sql, 'SELECT watermark FROM wide_cache_grids')
   const { layerSeconds } = gridSettings({})
-  return ((Number(row!['watermark']) + 1) * layerSeconds - WINDOW_SECONDS) * 1000
+  return ((watermark + 1) * layerSeconds - WINDOW_SECONDS) * 1000
 }
 
-const FROM_WINDOW = `FROM activities WHERE name = 'activity' AND created_at >= ?`
-
-/** Counts the views as a site without sums does. */
-export async function countViews(sql: Connection, from: number): Promise<number> {
-  const [[row]] = await sql.query<RowDataPacket[]>(`SELECT COUNT(*) AS n ${FROM_WINDOW}`, [from])
-  return Number(row!['n'])
-}
-
-export async function countVisitors(sql: Connection, from: number): Promise<number> {
-  const [[row]] = await sql.query<RowDataPacket[]>(
-    `SELECT COUNT(DISTINCT visitor) AS n ${FROM_WINDOW}`,
-    [from],
-  )
-  return Number(row!['n'])
-}
-
-/** Reads the history as a site without sums does; returns the views of all hours. */
-export async function groupByHour(sql: Connection, from: number): Promise<number> {
+/** The column `n` of what a site without sums asks of its rows since `from`. */
+export async function askRows(
+  sql: Connection,
+  from: number,
+  columns: string,
+  grouped = '',
+): Promise<number[]> {
   const [rows] = await sql.query<RowDataPacket[]>(
-    `SELECT created_at DIV ${HOUR_MS} AS hour, COUNT(*) AS n, ` +
-      `COUNT(DISTINCT visitor) AS visitors ${FROM_WINDOW} GROUP BY hour`,
+    `SELECT ${columns} FROM activities WHERE name = 'activity' AND created_at >= ? ${grouped}`,
     [from],
   )
-  return rows.reduce((sum, row) => sum + Number(row['n']), 0)
-}
-
-/** Reads the top pages as a site without sums does; returns how many it gets. */
-export async function groupByPage(sql: Connection, from: number): Promise<number> {
-  const [rows] = await sql.query<RowDataPacket[]>(
-    `SELECT page, COUNT(*) AS n ${FROM_WINDOW} GROUP BY page ORDER BY n DESC LIMIT 10`,
-    [from],
-  )
-  return rows.length
+  return rows.map((row) => Number(row['n']))
 }
 
 /** An answer when no process and no cache has any: what one refresh costs. */
