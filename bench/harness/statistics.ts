@@ -24,6 +24,16 @@ export function sum(values: readonly number[]): number {
   return values.reduce((all, value) => all + value, 0)
 }
 
+/** Each of some counters, as far as it has come since `before`. */
+export function since<Name extends string>(
+  before: Readonly<Record<Name, number>>,
+  now: Readonly<Record<Name, number>>,
+): Record<Name, number> {
+  const names = Object.keys(now) as Name[]
+  const entries = names.map((name) => [name, now[name] - before[name]])
+  return Object.fromEntries(entries) as Record<Name, number>
+}
+
 export function median(samples: readonly number[]): number {
   return quantile(samples, 0.5)
 }

@@ -16,18 +16,16 @@ answer({
       }),
     )
   },
-  /** Answers how many visits were recorded in this time. */
   async go({ seconds }) {
     await Promise.all(jobs.map((job) => visitsFor(job, seconds)))
-    return jobs.map(({ id, recorded }) => ({ id, recorded }))
   },
   /**
-   * All is in the cache. Answers how long cells were open to be overwritten, where the contender
-   * knows.
+   * All is in the cache. Answers how many visits were recorded, and how long cells were open to be
+   * overwritten, where the contender knows.
    */
   async finish() {
     await Promise.all(jobs.map(({ contender }) => (contender.flush ?? contender.finish)()))
-    return jobs.map(({ id, contender: { windows } }) => ({ id, windows }))
+    return jobs.map(({ id, recorded, contender: { windows } }) => ({ id, recorded, windows }))
   },
   async close() {
     await Promise.all(jobs.map(({ contender }) => contender.close()))

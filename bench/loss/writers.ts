@@ -14,17 +14,11 @@ export interface Job {
   readonly env: Readonly<Record<string, unknown>>
 }
 
-/** Report of one process on a job in the end. */
-interface Windows {
+/** Report of one process on a job; `windows`: how long cells were open, where it knows. */
+interface Report {
   readonly id: string
+  readonly recorded: number
   readonly windows?: { readonly milliseconds: number; readonly count: number }
-}
-
-export interface Written {
-  /** Visits, by job. */
-  readonly recorded: ReadonlyMap<string, number>
-  /** The mean from `get` to `set`, in seconds, by job. */
-  readonly windowSeconds: ReadonlyMap<string, number>
 }
 
 export class Writers {
@@ -35,39 +29,27 @@ export class Writers {
     this.#children = Array.from({ length: processes }, () => bench.child(program))
   }
 
-  /** `collect` is done when all is in the cache, while the writers are still there. */
-  async write(
-    jobs: readonly Job[],
-    seconds: number,
-    collect: () => Promise<void>,
-  ): Promise<Written> {
+  /**
+   * Returns the visits of each job, and its mean from `get` to `set` in seconds, NaN where there is
+   * none. `collect` is done when all is in the cache, while the writers are still there.
+   */
+  async write(jobs: readonly Job[], seconds: number, collect: () => Promise<void>) {
     const shares = jobs.map((job) => ({ ...job, rate: job.rate / this.#children.length }))
     await this.#all('open', (process) => ({ process, jobs: shares }))
-    const recorded = (
-      await this.#all<{ id: string; recorded: number }[]>('go', () => ({ seconds }))
-    ).flat()
-    const windows = (await this.#all<Windows[]>('finish')).flat()
+    await this.#all('go', () => ({ seconds }))
+    const reports = (await this.#all<Report[]>('finish')).flat()
     await collect()
     await this.#all('close')
-    return {
-      recorded: new Map(
-        jobs.map(({ id }) => [
-          id,
-          sum(recorded.filter((entry) => entry.id === id).map((entry) => entry.recorded)),
-        ]),
-      ),
-      windowSeconds: new Map(
-        jobs.flatMap(({ id }) => {
-          const own = windows.flatMap((entry) =>
-            entry.id === id && entry.windows ? [entry.windows] : [],
-          )
-          const count = sum(own.map((entry) => entry.count))
-          return count === 0
-            ? []
-            : [[id, sum(own.map((entry) => entry.milliseconds)) / count / 1000] as const]
-        }),
-      ),
-    }
+    const written = jobs.map(({ id }) => {
+      const own = reports.filter((report) => report.id === id)
+      const windows = own.flatMap((report) => report.windows ?? [])
+      const ms = sum(windows.map(({ milliseconds }) => milliseconds))
+      return {
+        recorded: sum(own.map(({ recorded }) => recorded)),
+        windowSeconds: ms / sum(windows.map(({ count }) => count)) / 1000,
+      }
+    })
+    return new Map(jobs.map(({ id }, at) => [id, written[at]!]))
   }
 
   #all<T>(step: string, what: (process: number) => object = () => ({})): Promise<T[]> {

@@ -10,7 +10,7 @@ import type { Memcached } from '../../test/servers/memcached.js'
 import type { Redis } from '../../test/servers/redis.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
-import { sum } from '../harness/statistics.js'
+import { since, sum } from '../harness/statistics.js'
 import { cpuMicros } from '../scale/counters.js'
 import * as contenders from './contenders.js'
 import { Crowd, Pace, shuffled } from './load.js'
@@ -154,14 +154,7 @@ async function watch(
     others: sum(servers.map(({ pid }) => cpuMicros(pid))),
   })
   const before = await look()
-  return async () => {
-    const { site, main, others } = await look()
-    return {
-      site: site - before.site,
-      main: main - before.main,
-      others: others - before.others,
-    }
-  }
+  return async () => since(before, await look())
 }
 
 function keep(

@@ -93,7 +93,7 @@ async function runBatch(
       ...(setting.collect && { options: { collect: EVERY_THREE_SECONDS } }),
     },
   }))
-  const { recorded, windowSeconds } = await writers.write(jobs, seconds, async () => {
+  const written = await writers.write(jobs, seconds, async () => {
     await Promise.all(
       CONTENDERS.map(async (contender) => {
         for (const { setting, id: name } of entries) {
@@ -113,7 +113,7 @@ async function runBatch(
     CONTENDERS.map((contender) => {
       const own = entries
         .filter(({ setting }) => setting.contender === contender)
-        .map(({ id }) => [id, recorded.get(id)!] as const)
+        .map(({ id }) => [id, written.get(id)!.recorded] as const)
       return outcomes(servers.urlOf(contender), contender.table, new Map(own))
     }),
   )
@@ -121,7 +121,7 @@ async function runBatch(
   return entries.map(({ setting, id }) => ({
     ...setting,
     ...outcomeOf.get(id)!,
-    windowSeconds: windowSeconds.get(id) ?? NaN,
+    windowSeconds: written.get(id)!.windowSeconds,
   }))
 }
 

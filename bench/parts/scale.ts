@@ -2,11 +2,12 @@
  * Costs of a visit, and the loss, as processes, memcached servers, width and writers grow, one at a
  * time.
  */
+import { createConnection } from 'mysql2/promise'
 import { pointOf, type Chart, type LineChart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import type { Metric } from '../harness/samples.js'
 import { percent } from '../harness/table.js'
-import { appendCosts, usableShare } from '../scale/append-cost.js'
+import { appendCost, usableShare } from '../scale/append-cost.js'
 import { Experiment, type Outcome, type Setting } from '../scale/experiment.js'
 import { cacheWorkOf, GRID, LIMITS } from '../scale/grid-model.js'
 import * as metrics from '../scale/metrics.js'
@@ -24,6 +25,14 @@ const TOLERANCE = 0.15
 
 /** Time that the generator runs alone, with each number of processes. */
 const IDLE_SECONDS = 0.5
+
+interface Totals {
+  visits: number
+  lost: number
+  duplicated: number
+  /** Whether all of them have said the same. */
+  ledgers: boolean
+}
 
 interface Series {
   readonly name: keyof typeof BASE
@@ -65,11 +74,13 @@ export async function run(bench: Bench): Promise<Chart> {
     bench.mariadb(),
     ...Array.from({ length: most('servers') }, () => bench.memcached({ memoryMb: 256 })),
   ])
-  const experiment = await Experiment.start(bench, caches, mariadb, most('processes'))
+  const connection = await createConnection(mariadb.url())
+  bench.after(() => connection.end())
+  const experiment = new Experiment(bench, caches, mariadb, connection, most('processes'))
 
   // The compiler sees what is hot, and the tables are made.
   await experiment.run('warm-up', settingOf('processes', most('processes'), 3 * rate), 1)
-  const totals = { visits: 0, lost: 0, duplicated: 0, ledgers: true }
+  const totals: Totals = { visits: 0, lost: 0, duplicated: 0, ledgers: true }
   for (let round = 0; round < rounds; round++) {
     bench.progress(`round ${round + 1} of ${rounds}: the generator alone`)
     const idle = new Map<number, number>()
@@ -168,32 +179,19 @@ function calculate(
 
 async function measureServer(bench: Bench, appends: number): Promise<void> {
   const server = await bench.memcached({ memoryMb: 512 })
-  for (const [at, { cpuMicros }] of (
-    await appendCosts(server, metrics.CELL_BYTES, appends)
-  ).entries()) {
-    bench.samples.add(metrics.SERVER, String(metrics.CELL_BYTES[at]), metrics.APPEND, cpuMicros)
+  for (const bytes of metrics.CELL_BYTES) {
+    const cpuMicros = await appendCost(server, bytes, appends)
+    bench.samples.add(metrics.SERVER, String(bytes), metrics.APPEND, cpuMicros)
   }
   const small = await bench.memcached({ memoryMb: SMALL_SERVER_MB })
   const share = await usableShare(small, SMALL_SERVER_MB * 2 ** 20, SMALL_SERVER_CELL_BYTES)
-  bench.samples.add(
-    metrics.SERVER,
-    `${SMALL_SERVER_MB} MiB, cells of ${SMALL_SERVER_CELL_BYTES} bytes`,
-    metrics.USABLE,
-    share,
-  )
+  const cells = `${SMALL_SERVER_MB} MiB, cells of ${SMALL_SERVER_CELL_BYTES} bytes`
+  bench.samples.add(metrics.SERVER, cells, metrics.USABLE, share)
 }
 
-function claims(
-  bench: Bench,
-  settings: readonly Setting[],
-  {
-    visits,
-    lost,
-    duplicated,
-    ledgers,
-  }: { visits: number; lost: number; duplicated: number; ledgers: boolean },
-): void {
+function claims(bench: Bench, settings: readonly Setting[], totals: Totals): void {
   const { samples } = bench
+  const { visits, lost, duplicated, ledgers } = totals
   bench.claim(
     `of ${visits.toLocaleString('en')} visits in all settings ${lost} are lost and ` +
       `${duplicated} duplicated in SQL`,

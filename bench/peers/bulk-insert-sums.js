@@ -2,6 +2,7 @@
 // the views of each second and each hour, the visitors of each day, and the views of each page by
 // the hour. No grid, no ledger.
 import { open as openInserts, ROWS_A_STATEMENT } from './bulk-insert.js'
+import { partsOf } from './pool.js'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
@@ -30,10 +31,8 @@ export const open = (options) =>
       add(ofHour, page)
     }
     const write = async (sql, rows, onDuplicate) => {
-      for (let from = 0; from < rows.length; from += ROWS_A_STATEMENT) {
-        await connection.query(`${sql} VALUES ? ON DUPLICATE KEY UPDATE ${onDuplicate}`, [
-          rows.slice(from, from + ROWS_A_STATEMENT),
-        ])
+      for (const part of partsOf(rows, ROWS_A_STATEMENT)) {
+        await connection.query(`${sql} VALUES ? ON DUPLICATE KEY UPDATE ${onDuplicate}`, [part])
       }
     }
     await write(

@@ -1,10 +1,11 @@
 // The table `counts`, where contenders that keep sums have one row for each page.
-import mysql from 'mysql2/promise'
+import { numberOf, openPool } from './pool.js'
 
 /** Makes the table, and resolves when it is there. */
 export async function openCounts(mysqlUrl) {
-  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: 1 })
-  await pool.query(
+  const pool = await openPool(
+    mysqlUrl,
+    1,
     'CREATE TABLE IF NOT EXISTS counts (page VARCHAR(200) NOT NULL PRIMARY KEY, ' +
       'views BIGINT NOT NULL)',
   )
@@ -15,10 +16,7 @@ export async function openCounts(mysqlUrl) {
         'INSERT INTO counts (page, views) VALUES (?, ?) ON DUPLICATE KEY UPDATE views = views + ?',
         [page, views, views],
       ),
-    async count() {
-      const [[row]] = await pool.query('SELECT COALESCE(SUM(views), 0) AS n FROM counts')
-      return Number(row.n)
-    },
+    count: () => numberOf(pool, 'SELECT COALESCE(SUM(views), 0) AS n FROM counts'),
     close: () => pool.end(),
   }
 }

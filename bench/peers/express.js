@@ -20,14 +20,10 @@ export function tracker(record) {
     pending++
     record(visit)
       .then(
-        () => {
-          recorded++
-        },
+        () => void recorded++,
         () => {},
       )
-      .finally(() => {
-        pending--
-      })
+      .finally(() => void pending--)
   }
   return {
     record: start,

@@ -1,13 +1,14 @@
 // The next number from one row of one table, as the MySQL manual simulates sequences:
 // LAST_INSERT_ID(expr).
-import mysql from 'mysql2/promise'
+import { openPool } from './pool.js'
 
 export async function start({ mysqlUrl, connections, table }) {
-  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: connections })
-  await pool.query(
+  const pool = await openPool(
+    mysqlUrl,
+    connections,
     `CREATE TABLE ${table} (id INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB`,
+    `INSERT INTO ${table} VALUES (1, 0)`,
   )
-  await pool.query(`INSERT INTO ${table} VALUES (1, 0)`)
   return {
     async next() {
       const [{ insertId }] = await pool.query(

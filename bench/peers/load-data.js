@@ -2,8 +2,9 @@
 // forty thousand to a transaction as the collector's, and nothing else.
 import { Readable } from 'node:stream'
 import mysql from 'mysql2/promise'
+import { ROWS_A_TRANSACTION } from './bulk-insert.js'
+import { partsOf } from './pool.js'
 
-const ROWS_A_TRANSACTION = 40_000
 const ROWS_A_CHUNK = 1_000
 
 export async function open({ mysqlUrl, name }) {
@@ -12,20 +13,12 @@ export async function open({ mysqlUrl, name }) {
   const lineOf = ({ time, visitor, page }) =>
     `${name}\t${time}\t${++number}\t${visitor.toString('hex')}\t${page}\n`
   function* chunksOf(visits) {
-    for (let from = 0; from < visits.length; from += ROWS_A_CHUNK) {
-      yield Buffer.from(
-        visits
-          .slice(from, from + ROWS_A_CHUNK)
-          .map(lineOf)
-          .join(''),
-      )
-    }
+    for (const part of partsOf(visits, ROWS_A_CHUNK)) yield Buffer.from(part.map(lineOf).join(''))
   }
   return {
     reads: 'visits',
     async bring(visits) {
-      for (let at = 0; at < visits.length; at += ROWS_A_TRANSACTION) {
-        const some = visits.slice(at, at + ROWS_A_TRANSACTION)
+      for (const some of partsOf(visits, ROWS_A_TRANSACTION)) {
         await connection.query({
           sql:
             "LOAD DATA LOCAL INFILE 'rows' INTO TABLE activities CHARACTER SET utf8mb4 " +

@@ -2,13 +2,14 @@
 // exports the oldest in the order of their ids and deletes them. (Ids are not given in the order of
 // commits, so that two entries of one key may come the wrong way round, and a second reader would
 // export all twice.)
-import mysql from 'mysql2/promise'
+import { openPool } from './pool.js'
 
 const ENTRIES_A_BATCH = 500
 
 export async function start({ mysqlUrl, connections, exporter }) {
-  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: connections })
-  await pool.query(
+  const pool = await openPool(
+    mysqlUrl,
+    connections,
     'CREATE TABLE bench_outbox (id BIGINT NOT NULL AUTO_INCREMENT PRIMARY KEY, entry_key ' +
       'VARCHAR(50) NOT NULL, entry_value VARCHAR(50) NOT NULL) ENGINE=InnoDB',
   )

@@ -1,9 +1,10 @@
 // View counts as a column of the item, raised by an UPDATE per view.
-import mysql from 'mysql2/promise'
+import { numberOf, openPool } from './pool.js'
 
 export async function start({ mysqlUrl, connections, items }) {
-  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit: connections })
-  await pool.query(
+  const pool = await openPool(
+    mysqlUrl,
+    connections,
     'CREATE TABLE bench_items (id INT NOT NULL PRIMARY KEY, views BIGINT NOT NULL DEFAULT 0) ' +
       'ENGINE=InnoDB',
   )
@@ -12,10 +13,7 @@ export async function start({ mysqlUrl, connections, items }) {
   ])
   return {
     view: (item) => pool.query('UPDATE bench_items SET views = views + 1 WHERE id = ?', [item]),
-    async total() {
-      const [[row]] = await pool.query('SELECT SUM(views) AS views FROM bench_items')
-      return Number(row.views)
-    },
+    total: () => numberOf(pool, 'SELECT SUM(views) AS n FROM bench_items'),
     close: () => pool.end(),
   }
 }

@@ -1,13 +1,14 @@
 // The table `visits`, where the contenders without tables of their own have theirs.
-import mysql from 'mysql2/promise'
+import { numberOf, openPool, partsOf } from './pool.js'
 
 // The statements that are the fastest have 500 to 1,000 rows.
 const ROWS_A_STATEMENT = 1000
 
 /** Makes the table, and resolves when it is there. */
 export async function openVisits(mysqlUrl, connectionLimit = 10) {
-  const pool = mysql.createPool({ uri: mysqlUrl, connectionLimit })
-  await pool.query(
+  const pool = await openPool(
+    mysqlUrl,
+    connectionLimit,
     'CREATE TABLE IF NOT EXISTS visits (id BIGINT AUTO_INCREMENT PRIMARY KEY, created_at ' +
       'BIGINT, visitor VARCHAR(300), page VARCHAR(1024), KEY (created_at))',
   )
@@ -23,10 +24,8 @@ export async function openVisits(mysqlUrl, connectionLimit = 10) {
       const connection = await pool.getConnection()
       try {
         if (visits.length > ROWS_A_STATEMENT) await connection.beginTransaction()
-        for (let at = 0; at < visits.length; at += ROWS_A_STATEMENT) {
-          const rows = visits
-            .slice(at, at + ROWS_A_STATEMENT)
-            .map(({ time, visitor, page }) => [time, visitor, page])
+        for (const part of partsOf(visits, ROWS_A_STATEMENT)) {
+          const rows = part.map(({ time, visitor, page }) => [time, visitor, page])
           await connection.query('INSERT INTO visits (created_at, visitor, page) VALUES ?', [rows])
         }
         if (visits.length > ROWS_A_STATEMENT) await connection.commit()
@@ -36,10 +35,7 @@ export async function openVisits(mysqlUrl, connectionLimit = 10) {
         throw error
       }
     },
-    async count() {
-      const [[row]] = await pool.query('SELECT COUNT(*) AS n FROM visits')
-      return Number(row.n)
-    },
+    count: () => numberOf(pool, 'SELECT COUNT(*) AS n FROM visits'),
     close: () => pool.end(),
   }
 }

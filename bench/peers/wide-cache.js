@@ -1,8 +1,8 @@
 // wide-cache on memcached, as its README says. The collector runs elsewhere (`finish` plays it,
 // between the rounds of a benchmark), and what it brought to SQL is the count.
-import mysql from 'mysql2/promise'
 import pg from 'pg'
 import { createActivity } from 'wide-cache'
+import { numberOf, openPool } from './pool.js'
 
 /**
  * @param {{ memcached: string, mysqlUrl?: string, postgresUrl?: string, name?: string,
@@ -51,21 +51,19 @@ export function startWorker({ options, ...env }) {
   return { drain: finish, close }
 }
 
+const ROWS = 'SELECT COUNT(*) AS n FROM activities WHERE name = '
+
 async function rowsInMysql(url, name) {
-  const connection = await mysql.createConnection(url)
-  const [[row]] = await connection.query('SELECT COUNT(*) AS n FROM activities WHERE name = ?', [
-    name,
-  ])
-  await connection.end()
-  return Number(row.n)
+  const pool = await openPool(url, 1)
+  const rows = await numberOf(pool, `${ROWS}'${name}'`)
+  await pool.end()
+  return rows
 }
 
 async function rowsInPostgres(url, name) {
   const client = new pg.Client(url)
   await client.connect()
-  const { rows } = await client.query('SELECT COUNT(*) AS n FROM activities WHERE name = $1', [
-    name,
-  ])
+  const { rows } = await client.query(`${ROWS}'${name}'`)
   await client.end()
   return Number(rows[0].n)
 }

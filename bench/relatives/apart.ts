@@ -7,6 +7,7 @@
 import mysql, { type RowDataPacket } from 'mysql2/promise'
 import { ShardedCounter } from '../../src/counters/index.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Child } from '../harness/child.js'
 import type { Bench } from '../harness/part.js'
 import { start as startRow } from '../peers/update-one-row.js'
 import { more } from '../harness/samples.js'
@@ -44,18 +45,6 @@ interface Counter {
   readonly shards: number
 }
 
-export interface Apart {
-  /**
-   * All callers call both counters so often, near, and once elsewhere: web processes run
-   * for days, and the compiler has seen what they do.
-   */
-  warmUp(calls: number): Promise<void>
-  /** One sample of each, the callers in so many processes for so long. */
-  round(processes: number, ms: number, order: number): Promise<void>
-  /** @throws Error if a counter has not counted each call once */
-  check(): Promise<void>
-}
-
 export function settingOf(processes: number, place: string): string {
   return `${processes === 1 ? '1 process' : `${processes} processes`}, ${place}`
 }
@@ -69,7 +58,7 @@ export async function apart(
   mariadb: MariaDb,
   options: readonly string[],
   memcachedAddress: string,
-): Promise<Apart> {
+) {
   const replicated = await bench.mariadb([...options, ...SEMI_SYNCHRONOUS])
   await replicate(bench, replicated)
   const counters = [
@@ -88,31 +77,28 @@ export async function apart(
     )
     called[at]! += processes * calls
   }
-  async function call(
-    at: number,
-    processes: number,
-    ms: number,
-  ): Promise<{ latencies: number[]; seconds: number }> {
+  async function call(at: number, processes: number, ms: number) {
     // One that has been idle for a while connects anew, as no busy process has to.
     await warmUp(at, processes, 1)
-    const done = await Promise.all(
-      callers
-        .slice(0, processes)
-        .map((caller) =>
-          caller.ask<{ latencies: number[]; seconds: number }>('call', { counter: at, ms }),
-        ),
-    )
+    const ask = (caller: Child) =>
+      caller.ask<{ latencies: number[]; seconds: number }>('call', { counter: at, ms })
+    const done = await Promise.all(callers.slice(0, processes).map(ask))
     const latencies = done.flatMap((one) => one.latencies)
     called[at]! += latencies.length
     return { latencies, seconds: Math.max(...done.map((one) => one.seconds)) }
   }
   return {
-    async warmUp(calls) {
+    /**
+     * All callers call both counters so often, near, and once elsewhere: web processes run for
+     * days, and the compiler has seen what they do.
+     */
+    async warmUp(calls: number): Promise<void> {
       for (const [at, { place }] of counters.entries()) {
         await warmUp(at, callers.length, place === PLACES.near ? calls : 1)
       }
     },
-    async round(processes, ms, order) {
+    /** One sample of each, the callers in so many processes for so long. */
+    async round(processes: number, ms: number, order: number): Promise<void> {
       for (const step of counters.keys()) {
         const at = (step + order) % counters.length
         const { latencies, seconds } = await call(at, processes, ms)
@@ -123,7 +109,8 @@ export async function apart(
         bench.samples.addLatencies(contender, setting, latencies)
       }
     },
-    async check() {
+    /** @throws Error if a counter has not counted each call once */
+    async check(): Promise<void> {
       for (const [at, counter] of counters.entries()) {
         const total = await totalOf(counter)
         if (total !== called[at]) {

@@ -11,39 +11,29 @@ import { cacheWork, lookAtCaches } from './counters.js'
 /** About a frame of 50 visits. */
 const FRAME = Buffer.alloc(2_600, 'f')
 
-export interface AppendCost {
-  /** Bytes of the cell, on the average of its growing. */
-  readonly cellBytes: number
-  readonly cpuMicros: number
-}
-
 /**
- * Fills cells up to each of `sizes`, several at a time, with `appends` in all, each. @throws Error
- * if one was refused
+ * CPU µs of an append to cells up to `size`, which are filled several at a time, by `appends` in
+ * all. @throws Error if one was refused
  */
-export async function appendCosts(
+export async function appendCost(
   server: Memcached,
-  sizes: readonly number[],
+  size: number,
   appends: number,
-): Promise<AppendCost[]> {
+): Promise<number> {
   const cache = memcached(server.address)
   try {
-    const costs: AppendCost[] = []
-    for (const [round, size] of sizes.entries()) {
-      const frames = Math.floor(size / FRAME.length)
-      const cells = Math.max(1, Math.round(appends / frames))
-      const keys = Array.from({ length: cells }, (_, at) => `append-cost:${round}:${at}`)
-      for (const key of keys) await must(cache.add(key, FRAME, 600))
-      const before = await lookAtCaches([server.port])
-      // So many at once that the server seldom waits, so few that no cell's appends time out.
-      for (let at = 0; at < keys.length; at += 16) {
-        await Promise.all(keys.slice(at, at + 16).map((key) => fill(cache, key, frames - 1)))
-      }
-      const { cpuMicros, operations } = cacheWork(before, await lookAtCaches([server.port]))
-      costs.push({ cellBytes: (frames * FRAME.length) / 2, cpuMicros: cpuMicros / operations })
-      await Promise.all(keys.map((key) => cache.delete(key)))
+    const frames = Math.floor(size / FRAME.length)
+    const cells = Math.max(1, Math.round(appends / frames))
+    const keys = Array.from({ length: cells }, (_, at) => `append-cost:${size}:${at}`)
+    for (const key of keys) await must(cache.add(key, FRAME, 600))
+    const before = await lookAtCaches([server.port])
+    // So many at once that the server seldom waits, so few that no cell's appends time out.
+    for (let at = 0; at < keys.length; at += 16) {
+      await Promise.all(keys.slice(at, at + 16).map((key) => fill(cache, key, frames - 1)))
     }
-    return costs
+    const { cpuMicros, operations } = cacheWork(before, await lookAtCaches([server.port]))
+    await Promise.all(keys.map((key) => cache.delete(key)))
+    return cpuMicros / operations
   } finally {
     await cache.close()
   }

@@ -24,7 +24,7 @@ const answers = {
 
   async start() {
     stopped = false
-    done = { rows: 0, frames: 0, cells: 0, layers: 0, duplicate: 0, busyMs: 0, cpuMicros: 0 }
+    done = { rows: 0, frames: 0, layers: 0, busyMs: 0, cpuMicros: 0 }
     draining = drainOn()
   },
 
@@ -55,14 +55,12 @@ async function drainOn() {
     const report = await activity.drain()
     const { user, system } = process.cpuUsage(before)
     done.layers += report.layers
-    done.duplicate += report.duplicate
     // A drain that finds nothing is no work that visits cause.
     if (report.frames > 0) {
       done.busyMs += performance.now() - began
       done.cpuMicros += user + system
       done.rows += report.committed
       done.frames += report.frames
-      done.cells += report.cells
     }
     await delay(PAUSE_MS)
   }

@@ -5,26 +5,14 @@
 import { readFileSync } from 'node:fs'
 import { connect } from 'node:net'
 import type { Connection, RowDataPacket } from 'mysql2/promise'
+import { since, sum } from '../harness/statistics.js'
 
-export interface CacheWork {
-  readonly operations: number
-  /** To and from all servers. */
-  readonly bytes: number
-  readonly cpuMicros: number
-  /**
-   * The share of the server that had most of the operations, times the number of servers: 1 is
-   * even.
-   */
-  readonly unevenness: number
-}
+export type CacheWork = ReturnType<typeof cacheWork>
 
-interface Look {
-  readonly operations: number
-  readonly bytes: number
-  readonly cpuMicros: number
-  readonly lookBytes: number
-  readonly evictions: number
-}
+/** Counters of one server. `bytes`: to and from it; `lookBytes`: those of this look. */
+type Look = Readonly<
+  Record<'operations' | 'bytes' | 'cpuMicros' | 'lookBytes' | 'evictions', number>
+>
 
 const QUESTION = 'stats\r\n'
 
@@ -53,7 +41,7 @@ export async function lookAtCaches(
       const of = (name: string): number =>
         Number(new RegExp(`STAT ${name} (\\S+)`).exec(text)?.[1] ?? NaN)
       return {
-        operations: commands.reduce((sum, name) => sum + of(name), 0),
+        operations: sum(commands.map(of)),
         bytes: of('bytes_read') + of('bytes_written'),
         cpuMicros: Math.round((of('rusage_user') + of('rusage_system')) * 1e6),
         evictions: of('evictions'),
@@ -63,22 +51,18 @@ export async function lookAtCaches(
   )
 }
 
-export function cacheWork(before: readonly Look[], after: readonly Look[]): CacheWork {
-  const each = after.map((now, at) => {
-    const then = before[at]!
-    return {
-      operations: now.operations - then.operations,
-      bytes: now.bytes - then.bytes - then.lookBytes,
-      cpuMicros: now.cpuMicros - then.cpuMicros,
-    }
-  })
-  const sum = (name: keyof (typeof each)[number]): number =>
-    each.reduce((total, server) => total + server[name], 0)
-  const operations = sum('operations')
+/**
+ * Work of all servers. `unevenness`: the share of the server that had most of the operations, times
+ * the number of servers: 1 is even.
+ */
+export function cacheWork(before: readonly Look[], after: readonly Look[]) {
+  const each = after.map((now, at) => since(before[at]!, now))
+  const total = (name: keyof Look): number => sum(each.map((server) => server[name]))
+  const operations = total('operations')
   return {
     operations,
-    bytes: sum('bytes'),
-    cpuMicros: sum('cpuMicros'),
+    bytes: total('bytes') - sum(before.map(({ lookBytes }) => lookBytes)),
+    cpuMicros: total('cpuMicros'),
     unevenness: (Math.max(...each.map((server) => server.operations)) * each.length) / operations,
   }
 }
@@ -100,40 +84,28 @@ function stats(port: number): Promise<string> {
   })
 }
 
-export interface SqlWork {
-  readonly statements: number
-  readonly commits: number
-  /** Rows inserted, updated and deleted, in all tables. */
-  readonly rowsWritten: number
-  readonly cpuMicros: number
-}
+/** `rowsWritten`: inserted, updated and deleted, in all tables. */
+export type SqlWork = Record<'statements' | 'rowsWritten' | 'cpuMicros', number>
 
 /** `pid`: of the server, whose CPU time Linux tells in hundredths of a second. */
 export async function lookAtDatabase(connection: Connection, pid: number): Promise<SqlWork> {
   const [rows] = await connection.query<RowDataPacket[]>(
-    "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Com_commit', 'Handler_write', " +
+    "SHOW GLOBAL STATUS WHERE Variable_name IN ('Questions', 'Handler_write', " +
       "'Handler_update', 'Handler_delete')",
   )
-  const of = new Map(
-    rows.map((row) => [String(row['Variable_name']).toLowerCase(), Number(row['Value'])]),
-  )
+  const of = new Map(rows.map((row) => [String(row['Variable_name']), Number(row['Value'])]))
   const number = (name: string): number => of.get(name) ?? NaN
   return {
-    statements: number('questions'),
-    commits: number('com_commit'),
-    rowsWritten: number('handler_write') + number('handler_update') + number('handler_delete'),
+    statements: number('Questions'),
+    rowsWritten: sum(['Handler_write', 'Handler_update', 'Handler_delete'].map(number)),
     cpuMicros: cpuMicros(pid),
   }
 }
 
 export function sqlWork(before: SqlWork, after: SqlWork): SqlWork {
-  return {
-    // The second look is one.
-    statements: after.statements - before.statements - 1,
-    commits: after.commits - before.commits,
-    rowsWritten: after.rowsWritten - before.rowsWritten,
-    cpuMicros: after.cpuMicros - before.cpuMicros,
-  }
+  const work = since(before, after)
+  // The second look is one.
+  return { ...work, statements: work.statements - 1 }
 }
 
 /** Returns the CPU time of all threads, by /proc. 0 where there is none. */

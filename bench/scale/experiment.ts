@@ -2,19 +2,12 @@
  * One measurement: writers record visits at a stated rate, a collector drains meanwhile, all close
  * in order, all is counted.
  */
-import { createConnection, type Connection } from 'mysql2/promise'
+import type { Connection } from 'mysql2/promise'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
 import type { Child } from '../harness/child.js'
-import {
-  type CacheWork,
-  cacheWork,
-  lookAtCaches,
-  lookAtDatabase,
-  type SqlWork,
-  sqlWork,
-} from './counters.js'
+import { cacheWork, lookAtCaches, lookAtDatabase, sqlWork } from './counters.js'
 import type { Bench } from '../harness/part.js'
 import { rowOf } from '../harness/sql.js'
 import { sum } from '../harness/statistics.js'
@@ -31,36 +24,14 @@ export interface Setting {
   readonly writers: number
 }
 
-export interface Outcome {
-  readonly visits: number
-  /** Rows that SQL has, and how many of them are different visits. */
-  readonly rows: number
-  readonly different: number
-  readonly ledger: LedgerReport
-  /** CPU time of all writers' processes, the generator's work included. */
-  readonly webCpuMicros: number
-  readonly cache: CacheWork
-  readonly sql: SqlWork
-  readonly collector: Collected
-  /** Between which times of the clock visits were made and placed. */
-  readonly began: number
-  readonly ended: number
-}
+/** What SQL, cache and processes have of a run; see {@link Experiment.run}. */
+export type Outcome = Awaited<ReturnType<Experiment['run']>>
 
 /**
  * Work of the collector from the first visit until the last cell was drained; `layers` with those
- * that were empty.
+ * that were empty. `busyMs`: wall-clock time of drains that found something.
  */
-export interface Collected {
-  readonly rows: number
-  readonly frames: number
-  readonly cells: number
-  readonly layers: number
-  readonly duplicate: number
-  /** Wall-clock time of drains that found something. */
-  readonly busyMs: number
-  readonly cpuMicros: number
-}
+type Collected = Record<'rows' | 'frames' | 'layers' | 'busyMs' | 'cpuMicros', number>
 
 const OPTIONS = { cellTtlSeconds: 60, closeTimeoutMs: 60_000 }
 
@@ -70,12 +41,7 @@ const OPTIONS = { cellTtlSeconds: 60, closeTimeoutMs: 60_000 }
  */
 const PATIENCE_MS = 60_000
 
-interface Metered {
-  readonly visits: number
-  readonly began: number
-  readonly ended: number
-  readonly cpuMicros: number
-}
+type Metered = Record<'visits' | 'began' | 'ended' | 'cpuMicros', number>
 
 export class Experiment {
   readonly #memcached: readonly Memcached[]
@@ -84,12 +50,13 @@ export class Experiment {
   readonly #collector: Child
   readonly #connection: Connection
 
-  private constructor(
+  /** `connection`: to the database, for looking. */
+  constructor(
     bench: Bench,
     memcached: readonly Memcached[],
     mariadb: MariaDb,
-    processes: number,
     connection: Connection,
+    processes: number,
   ) {
     this.#memcached = memcached
     this.#mariadb = mariadb
@@ -97,17 +64,6 @@ export class Experiment {
     const writer = new URL('./writer.js', import.meta.url)
     this.#writers = Array.from({ length: processes }, () => bench.child(writer))
     this.#collector = bench.child(new URL('./collector.js', import.meta.url))
-  }
-
-  static async start(
-    bench: Bench,
-    memcached: readonly Memcached[],
-    mariadb: MariaDb,
-    processes: number,
-  ): Promise<Experiment> {
-    const connection = await createConnection(mariadb.url())
-    bench.after(() => connection.end())
-    return new Experiment(bench, memcached, mariadb, processes, connection)
   }
 
   /** CPU µs a visit of the generator alone, in so many processes at once. */
@@ -121,11 +77,7 @@ export class Experiment {
   }
 
   /** `name`: of a grid that nobody has used. */
-  async run(
-    name: string,
-    { processes, servers, width, rate, writers }: Setting,
-    seconds: number,
-  ): Promise<Outcome> {
+  async run(name: string, { processes, servers, width, rate, writers }: Setting, seconds: number) {
     const children = this.#writers.slice(0, processes)
     const caches = this.#memcached.slice(0, servers)
     const site = {
@@ -167,12 +119,15 @@ export class Experiment {
     )
     return {
       visits,
+      /** Rows that SQL has, and how many of them are different visits. */
       ...counted,
       ledger,
+      /** CPU time of all writers' processes, the generator's work included. */
       webCpuMicros: total(each, 'cpuMicros'),
       cache: cacheWork(cacheBefore, cacheAfter),
       sql: sqlWork(sqlBefore, sqlAfter),
       collector,
+      /** Between which times of the clock visits were made and placed. */
       began: Math.min(...each.map(({ began }) => began)),
       ended: Math.max(...each.map(({ ended }) => ended)),
     }
