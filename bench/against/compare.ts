@@ -3,14 +3,13 @@
  * runs in both trees by turns, so that what the machine does falls on both.
  */
 import { fork } from 'node:child_process'
-import { once } from 'node:events'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
 import type { Mode } from '../harness/part.js'
 import { FULL, parse, type Result } from '../harness/result.js'
 import { markdown } from '../harness/table.js'
-import { build, commitOf, KEPT_CHARACTERS, ROOT, titleOf, workingTree } from './tree.js'
+import { build, commitOf, ended, ROOT, titleOf, workingTree } from './tree.js'
 import { type Verdict, verdict } from './verdict.js'
 
 export interface Comparing {
@@ -92,12 +91,9 @@ async function compared(
   const runs = { then: [] as Result[], now: [] as Result[] }
   const more = async (): Promise<Verdict> => {
     for (let repetition = 0; repetition < repetitions; repetition++) {
-      const pair = [
-        { bench: then, into: runs.then },
-        { bench: now, into: runs.now },
-      ]
       // By turns the one and the other is first.
-      for (const { bench, into } of repetition % 2 === 0 ? pair : pair.reverse()) {
+      for (const bench of repetition % 2 === 0 ? [then, now] : [now, then]) {
+        const into = bench === then ? runs.then : runs.now
         console.log(`${part}: run ${into.length + 1}, ${bench.name}`)
         into.push(await ran(part, bench, signal))
       }
@@ -125,15 +121,7 @@ async function ran(part: string, bench: Bench, signal: AbortSignal): Promise<Res
     execArgv: ['--expose-gc', ...TYPESCRIPT],
     stdio: ['ignore', 'ignore', 'pipe', 'ipc'],
   })
-  const stop = (): void => void child.kill('SIGTERM')
-  signal.addEventListener('abort', stop)
-  let said = ''
-  child.stderr
-    ?.setEncoding('utf8')
-    .on('data', (text: string) => (said = (said + text).slice(-KEPT_CHARACTERS)))
-  const [code] = (await once(child, 'close')) as [number | null]
-  signal.removeEventListener('abort', stop)
-  signal.throwIfAborted()
+  const { code, said } = await ended(child, signal)
   const file = files.find((file) => existsSync(file))
   if (file === undefined) {
     throw new Error(`${said}\n${part}: the run of ${bench.name} ended with ${code} and no result`)

@@ -2,7 +2,8 @@
  * Another commit of this repository, built in a temporary folder: a git worktree with the
  * dependencies of the working tree, or with its own where its lock file asks for others.
  */
-import { execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
 import {
   mkdirSync,
   mkdtempSync,
@@ -19,7 +20,7 @@ import { fileURLToPath } from 'node:url'
 export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LOCK = 'package-lock.json'
 /** Number of characters kept of the end of a program's output, for its error. */
-export const KEPT_CHARACTERS = 4000
+const KEPT_CHARACTERS = 4000
 
 /**
  * The full hash of a commit. `name`: a hash, a tag, or anything that git takes for a commit.
@@ -100,35 +101,41 @@ export async function build(commit: string, signal: AbortSignal): Promise<Tree> 
 }
 
 /** Resolves when the program has ended well. @throws Error with the end of what it printed */
-export function run(
+async function run(
   command: string,
   args: readonly string[],
   folder: string,
   signal: AbortSignal,
 ): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.throwIfAborted()
-    const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
-    const stop = (): void => void child.kill('SIGTERM')
-    signal.addEventListener('abort', stop)
-    let said = ''
-    for (const stream of [child.stdout, child.stderr]) {
-      stream
-        .setEncoding('utf8')
-        .on('data', (text: string) => (said = (said + text).slice(-KEPT_CHARACTERS)))
-    }
-    child.once('error', reject)
+  signal.throwIfAborted()
+  const child = spawn(command, args, { cwd: folder, stdio: ['ignore', 'pipe', 'pipe'] })
+  const { code, said } = await ended(child, signal)
+  if (code !== 0) {
+    throw new Error(`${said}\n${[command, ...args].join(' ')} in ${folder} ended with ${code}`)
+  }
+}
+
+/** Resolves with how a program ended, and the end of what it printed. `signal` ends it. */
+export async function ended(
+  child: ChildProcess,
+  signal: AbortSignal,
+): Promise<{ code: number | string; said: string }> {
+  const stop = (): void => void child.kill('SIGTERM')
+  signal.addEventListener('abort', stop)
+  let said = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream
+      ?.setEncoding('utf8')
+      .on('data', (text: string) => (said = (said + text).slice(-KEPT_CHARACTERS)))
+  }
+  try {
     // Only now nothing of it writes into the folder any more.
-    child.once('close', (code, killed) => {
-      signal.removeEventListener('abort', stop)
-      if (signal.aborted) reject(signal.reason as Error)
-      else if (code === 0) resolve()
-      else {
-        const what = [command, ...args].join(' ')
-        reject(new Error(`${said}\n${what} in ${folder} ended with ${code ?? killed}`))
-      }
-    })
-  })
+    const [code, killed] = (await once(child, 'close')) as [number | null, string]
+    signal.throwIfAborted()
+    return { code: code ?? killed, said }
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
 }
 
 /** Returns what git prints, or nothing if it fails. */
