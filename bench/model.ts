@@ -237,75 +237,66 @@ export function endsOf(rate: number, constants: Constants): End[] {
     (framesPerLayer / GRID.layerSeconds) * frame.rowsPerFrame
   const wide = (width: number): number => visitsOf(mostFrames(frame.bytes, width))
   const oneServer = capacityOfOneServer(rate, constants)
-  return [
-    {
-      resource: 'retention, a third of the time',
-      visits: LIMITS.retainedRowsPerSecond,
-      change:
-        'partition `activities` by day and drop whole partitions; or a WideCache whose ' +
+  const databaseCpu = CAPACITY.databaseCores * CAPACITY.used * 1e6
+  const ends: readonly (readonly [resource: string, visits: number, change: string])[] = [
+    [
+      'retention, a third of the time',
+      LIMITS.retainedRowsPerSecond,
+      'partition `activities` by day and drop whole partitions; or a WideCache whose ' +
         'commit keeps sums only',
-    },
-    {
-      resource: 'the one collector that the lease lets work',
-      visits: (1e6 / costOf(constants.collector, frame.rowsPerFrame)) * CAPACITY.used,
-      change:
-        'several grids: a name for each group of processes, or of sites; views add up, ' +
+    ],
+    [
+      'the one collector that the lease lets work',
+      (1e6 / costOf(constants.collector, frame.rowsPerFrame)) * CAPACITY.used,
+      'several grids: a name for each group of processes, or of sites; views add up, ' +
         'unique visitors only if each visitor keeps to one group',
-    },
-    {
-      resource: `one SQL server of ${CAPACITY.databaseCores} cores, by its CPU alone`,
-      visits:
-        (CAPACITY.databaseCores * CAPACITY.used * 1e6) /
-        costOf(constants.database, frame.rowsPerFrame),
-      change:
-        'a database for each group of grids; or Vitess or TiDB under the same SQL, sharded ' +
+    ],
+    [
+      `one SQL server of ${CAPACITY.databaseCores} cores, by its CPU alone`,
+      databaseCpu / costOf(constants.database, frame.rowsPerFrame),
+      'a database for each group of grids; or Vitess or TiDB under the same SQL, sharded ' +
         'by grid name; or sums only',
-    },
-    {
-      resource: 'one memcached server',
-      visits: oneServer,
-      change: 'more servers, and a width of eight columns each',
-    },
-    {
-      resource: 'the one memcached server that has the watermark',
+    ],
+    ['one memcached server', oneServer, 'more servers, and a width of eight columns each'],
+    [
+      'the one memcached server that has the watermark',
       // A writer reads it once a frame.
-      visits:
-        ((CAPACITY.cacheCores * CAPACITY.used * 1e6) / constants.cacheOperation) *
-        frame.rowsPerFrame,
-      change: 'several grids: their watermarks lie on different servers',
-    },
-    {
-      resource: `${LIMITS.servers} memcached servers, the most of one list`,
-      visits: oneServer * LIMITS.servers,
-      change: 'a list of servers for each group of grids',
-    },
-    {
-      resource: `width ${GRID.defaultWidth} (cells reach 1 MiB)`,
-      visits: wide(GRID.defaultWidth),
-      change: `a greater width, under a new name, up to ${LIMITS.width}`,
-    },
-    {
-      resource: `width ${LIMITS.width} (cells reach 1 MiB)`,
-      visits: wide(LIMITS.width),
-      change: 'shorter layers, several grids, or memcached -I 4m',
-    },
-    {
-      resource: `a collector's memory (${LIMITS.firstLayersFetched} layers at once)`,
-      visits: visitsOf(
+      ((CAPACITY.cacheCores * CAPACITY.used * 1e6) / constants.cacheOperation) * frame.rowsPerFrame,
+      'several grids: their watermarks lie on different servers',
+    ],
+    [
+      `${LIMITS.servers} memcached servers, the most of one list`,
+      oneServer * LIMITS.servers,
+      'a list of servers for each group of grids',
+    ],
+    [
+      `width ${GRID.defaultWidth} (cells reach 1 MiB)`,
+      wide(GRID.defaultWidth),
+      `a greater width, under a new name, up to ${LIMITS.width}`,
+    ],
+    [
+      `width ${LIMITS.width} (cells reach 1 MiB)`,
+      wide(LIMITS.width),
+      'shorter layers, several grids, or memcached -I 4m',
+    ],
+    [
+      `a collector's memory (${LIMITS.firstLayersFetched} layers at once)`,
+      visitsOf(
         (CAPACITY.collectorMemoryBytes * CAPACITY.used) / (LIMITS.firstLayersFetched * frame.bytes),
       ),
-      change: 'several grids, or shorter layers',
-    },
-    {
-      resource: 'one process: its outbox of 32 MiB, collectors away',
-      visits:
-        (GRID.maxOutboxBytes / (GRID.confirmSeconds * (frame.bytes + LIMITS.frameOverheadBytes))) *
+      'several grids, or shorter layers',
+    ],
+    [
+      'one process: its outbox of 32 MiB, collectors away',
+      (GRID.maxOutboxBytes / (GRID.confirmSeconds * (frame.bytes + LIMITS.frameOverheadBytes))) *
         frame.rowsPerFrame,
-      change:
-        'a greater maxOutboxBytes; beyond it the oldest placed frames are let go of, which ' +
+      'a greater maxOutboxBytes; beyond it the oldest placed frames are let go of, which ' +
         'only matters if the cache loses them',
-    },
-  ].sort((a, b) => a.visits - b.visits)
+    ],
+  ]
+  return ends
+    .map(([resource, visits, change]) => ({ resource, visits, change }))
+    .sort((a, b) => a.visits - b.visits)
 }
 
 /** Visits a second for which one server, used as far as it may be, is enough. */

@@ -5,7 +5,6 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
-import type { FaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import { Child } from '../harness/child.js'
 import type { Bench } from '../harness/part.js'
@@ -18,14 +17,6 @@ const CLOSE_TIMEOUT_MS = 30_000
  */
 const PERSISTENCE = ['--appendonly', 'yes', '--appendfsync', 'everysec']
 
-/** Memcached, or what has its part elsewhere. */
-export interface Store {
-  flush(): Promise<void>
-  restart(): Promise<void>
-  pause(): void
-  resume(): void
-}
-
 export interface Writer {
   readonly contender: Contender
   /** Of its grid: that of its site. */
@@ -35,11 +26,6 @@ export interface Writer {
   /** The moments of its visits, eight bytes each. */
   readonly file: string
   killed: boolean
-}
-
-interface Web {
-  readonly child: Child
-  readonly writers: readonly Writer[]
 }
 
 export interface Site {
@@ -54,129 +40,99 @@ export interface Site {
   readonly since: (contender: Contender) => number
 }
 
-export class Cell {
-  /** All that ever were. */
-  readonly writers: Writer[] = []
-  /** The same is done to all of them. */
-  readonly stores: readonly Store[]
-  readonly #site: Site
-  readonly #proxy: FaultyTcp
-  readonly #env: (contender: Contender) => object
-  #webs: Web[] = []
-  #worker: Child | undefined
+export type Cell = Awaited<ReturnType<typeof startCell>>
 
-  static async start(bench: Bench, site: Site): Promise<Cell> {
-    const [memcached, redis, proxy] = await Promise.all([
-      bench.memcached(),
-      bench.redis(PERSISTENCE),
-      bench.proxy(`127.0.0.1:${site.mariadb.port}`),
-    ])
-    const cell = new Cell(site, [memcached, redis], proxy, (contender) => {
-      const mysqlUrl = new URL(site.mariadb.url(databaseOf(contender)))
-      mysqlUrl.port = String(proxy.port)
-      return {
-        memcached: memcached.address,
-        redisUrl: redis.url,
-        mysqlUrl: mysqlUrl.href,
-        name: nameOf(contender, site.number),
-        options: site.options,
-      }
-    })
-    bench.after(() => cell.#end())
-    await Promise.all([cell.startWorker(), cell.startWebProcesses(site.since)])
-    return cell
-  }
-
-  private constructor(
-    site: Site,
-    stores: readonly Store[],
-    proxy: FaultyTcp,
-    env: (contender: Contender) => object,
-  ) {
-    this.#site = site
-    this.stores = stores
-    this.#proxy = proxy
-    this.#env = env
-  }
-
-  /** Starts those that are missing, with visits at once. */
-  async startWebProcesses(since: Site['since'] = () => Date.now()): Promise<void> {
-    const { number, contenders, webProcesses, folder } = this.#site
-    const fresh: Promise<void>[] = []
-    while (this.#webs.length < webProcesses) {
-      const first = this.writers.length
-      const writers = contenders.map((contender, at) => ({
-        contender,
-        name: nameOf(contender, number),
-        prefix: `/${number}-${first + at}/`,
-        file: `${folder}/${number}-${first + at}`,
-        killed: false,
-      }))
-      this.writers.push(...writers)
-      // A process may be killed before it has opened its own.
-      for (const { file } of writers) writeFileSync(file, '')
-      const given = writers.map(({ contender, prefix, file }) => ({
-        peer: contender.peer,
-        env: this.#env(contender),
-        rate: contender.rate,
-        prefix,
-        file,
-        since: since(contender),
-      }))
-      const child = new Child(new URL('./web.js', import.meta.url))
-      this.#webs.push({ child, writers })
-      // It may be killed before it has answered.
-      fresh.push(child.ask('open', { writers: given }).catch(() => {}))
+export async function startCell(bench: Bench, site: Site) {
+  const { number, contenders, webProcesses, mariadb, folder, options } = site
+  const [memcached, redis, proxy] = await Promise.all([
+    bench.memcached(),
+    bench.redis(PERSISTENCE),
+    bench.proxy(`127.0.0.1:${mariadb.port}`),
+  ])
+  const envOf = (contender: Contender): object => {
+    const mysqlUrl = new URL(mariadb.url(databaseOf(contender)))
+    mysqlUrl.port = String(proxy.port)
+    return {
+      memcached: memcached.address,
+      redisUrl: redis.url,
+      mysqlUrl: mysqlUrl.href,
+      name: nameOf(contender, number),
+      options,
     }
-    await Promise.all(fresh)
   }
+  const writers: Writer[] = []
+  const webs: { readonly child: Child; readonly writers: readonly Writer[] }[] = []
+  let worker: Child | undefined
+  bench.after(() => {
+    for (const child of [...webs.map((web) => web.child), worker]) void child?.end()
+  })
+  const cell = {
+    /** All that ever were. */
+    writers,
+    /** Memcached, and what has its part elsewhere: the same is done to both. */
+    stores: [memcached, redis],
 
-  /** SIGKILL to the newest one: so the first one lives to the end if there are two. */
-  killWebProcess(): void {
-    const web = this.#webs.pop()!
-    for (const writer of web.writers) writer.killed = true
-    void web.child.end()
-  }
+    /** Starts those that are missing, with visits at once. */
+    async startWebProcesses(since: Site['since'] = () => Date.now()): Promise<void> {
+      const fresh: Promise<void>[] = []
+      while (webs.length < webProcesses) {
+        const first = writers.length
+        const own = contenders.map((contender, at) => ({
+          contender,
+          name: nameOf(contender, number),
+          prefix: `/${number}-${first + at}/`,
+          file: `${folder}/${number}-${first + at}`,
+          killed: false,
+        }))
+        writers.push(...own)
+        // A process may be killed before it has opened its own.
+        for (const { file } of own) writeFileSync(file, '')
+        const given = own.map(({ contender, prefix, file }) => {
+          const { peer, rate } = contender
+          return { peer, env: envOf(contender), rate, prefix, file, since: since(contender) }
+        })
+        const child = new Child(new URL('./web.js', import.meta.url))
+        webs.push({ child, writers: own })
+        // It may be killed before it has answered.
+        fresh.push(child.ask('open', { writers: given }).catch(() => {}))
+      }
+      await Promise.all(fresh)
+    },
 
-  async startWorker(): Promise<void> {
-    const { contenders, since } = this.#site
-    const workers = contenders
-      .filter(({ worker }) => worker)
-      .map((contender) => ({
-        peer: contender.peer,
-        env: this.#env(contender),
-        since: since(contender),
-      }))
-    this.#worker = new Child(new URL('./worker.js', import.meta.url))
-    await this.#worker.ask('open', { workers }).catch(() => {})
-  }
+    /** SIGKILL to the newest one: so the first one lives to the end if there are two. */
+    killWebProcess(): void {
+      const web = webs.pop()!
+      for (const writer of web.writers) writer.killed = true
+      void web.child.end()
+    },
 
-  killWorker(): void {
-    void this.#worker?.end()
-  }
+    async startWorker(): Promise<void> {
+      const workers = contenders.flatMap((contender) => {
+        const { peer, worker: has } = contender
+        return has ? [{ peer, env: envOf(contender), since: site.since(contender) }] : []
+      })
+      worker = new Child(new URL('./worker.js', import.meta.url))
+      await worker.ask('open', { workers }).catch(() => {})
+    },
 
-  /** Ends all connections to the database, and refuses new ones. */
-  cutDatabase(): Promise<void> {
-    return this.#proxy.refuse()
-  }
+    killWorker: (): void => void worker?.end(),
 
-  restoreDatabase(): Promise<void> {
-    return this.#proxy.listen()
-  }
+    /** Ends all connections to the database, and refuses new ones. */
+    cutDatabase: () => proxy.refuse(),
+    restoreDatabase: () => proxy.listen(),
 
-  stopTraffic(): void {
-    for (const { child } of this.#webs) void child.ask('stop').catch(() => {})
-  }
+    stopTraffic(): void {
+      for (const { child } of webs) void child.ask('stop').catch(() => {})
+    },
 
-  /** Ends its processes in order: as before a deployment, all that they hold comes to SQL. */
-  async finish(): Promise<void> {
-    await Promise.all(this.#webs.map(({ child }) => closed(child)))
-    if (this.#worker) await closed(this.#worker)
+    /** Ends its processes in order: as before a deployment, all that they hold comes to SQL. */
+    async finish(): Promise<void> {
+      await Promise.all(webs.map(({ child }) => closed(child)))
+      if (worker) await closed(worker)
+    },
   }
-
-  #end(): void {
-    for (const child of [...this.#webs.map(({ child }) => child), this.#worker]) void child?.end()
-  }
+  await Promise.all([cell.startWorker(), cell.startWebProcesses(site.since)])
+  return cell
 }
 
 export function databaseOf({ peer }: Contender): string {

@@ -3,7 +3,7 @@ import { createPool, type Pool } from 'mysql2/promise'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import type { Bench } from '../harness/part.js'
-import { Cell, databaseOf, type Site } from './cell.js'
+import { type Cell, databaseOf, type Site, startCell } from './cell.js'
 import type { Contender } from './contenders.js'
 import { openTable } from './table.js'
 
@@ -43,15 +43,8 @@ export async function startCells(
   const cells: Cell[] = []
   for (let number = 0; number < count; number++) {
     bench.progress(`starting site ${number + 1} of ${count}`)
-    cells.push(
-      await Cell.start(bench, {
-        ...given,
-        number,
-        mariadb,
-        folder,
-        since: (contender) => since(contender, number),
-      }),
-    )
+    const own = (contender: Contender): number => since(contender, number)
+    cells.push(await startCell(bench, { ...given, number, mariadb, folder, since: own }))
   }
   return cells
 }

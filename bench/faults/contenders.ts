@@ -14,7 +14,9 @@ export interface Contender {
   readonly worker?: true
 }
 
-const BY_WORKER = { table: 'visits', worker: true } as const
+const ROWS = { table: 'visits' } as const
+const SUMS = { table: 'counts' } as const
+const BY_WORKER = { ...ROWS, worker: true } as const
 
 export const WIDE_CACHE: Contender = {
   peer: 'wide-cache',
@@ -30,20 +32,8 @@ export const CONTENDERS: readonly Contender[] = [
   { peer: 'get-and-set', label: 'get and set', periodSeconds: 3, rate: 10, ...BY_WORKER },
   { peer: 'append-per-visit', label: 'append per visit', periodSeconds: 3, rate: 10, ...BY_WORKER },
   { peer: 'redis-list', label: 'Redis list', periodSeconds: 0.5, rate: 10, ...BY_WORKER },
-  { peer: 'redis-hash', label: 'Redis hash, 60 s', table: 'counts', periodSeconds: 60, rate: 5 },
-  {
-    peer: 'insert-per-visit',
-    label: 'INSERT per visit',
-    table: 'visits',
-    periodSeconds: 1,
-    rate: 10,
-  },
-  { peer: 'buffer', label: '10 s buffer', table: 'visits', periodSeconds: 10, rate: 5 },
-  {
-    peer: 'buffer-updates',
-    label: '10 s buffer, row by row',
-    table: 'counts',
-    periodSeconds: 10,
-    rate: 5,
-  },
+  { peer: 'redis-hash', label: 'Redis hash, 60 s', periodSeconds: 60, rate: 5, ...SUMS },
+  { peer: 'insert-per-visit', label: 'INSERT per visit', periodSeconds: 1, rate: 10, ...ROWS },
+  { peer: 'buffer', label: '10 s buffer', periodSeconds: 10, rate: 5, ...ROWS },
+  { peer: 'buffer-updates', label: '10 s buffer, row by row', periodSeconds: 10, rate: 5, ...SUMS },
 ]

@@ -6,27 +6,25 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Bench } from '../harness/part.js'
 import { endCells, startCells, startSql } from './cells.js'
-import { CONTENDERS, type Contender } from './contenders.js'
+import { CONTENDERS, type Contender, WIDE_CACHE } from './contenders.js'
 import { costsOf, fatesOf, type Cost, type Moment } from './fates.js'
 import type { Fault } from './faults.js'
+import { CAUGHT_UP, LOST, TWICE } from './measures.js'
 
-export interface Plan {
-  readonly faults: readonly Fault[]
+/** What all sites of a run have. */
+export interface Run {
   readonly sites: number
   /** From a fault of a site to the next one: what is recorded before is in SQL by then. */
   readonly spacingSeconds: number
-  /** From the start to the first fault. */
-  readonly secondsBefore: number
   /** From the last visit until the processes are closed, which brings the rest at once. */
   readonly waitSeconds: number
   readonly options: Readonly<Record<string, unknown>>
 }
 
-export interface Costs {
-  readonly fault: Fault
-  readonly contender: Contender
-  /** One for each site. */
-  readonly costs: readonly Cost[]
+interface Plan extends Run {
+  readonly faults: readonly Fault[]
+  /** From the start to the first fault. */
+  readonly secondsBefore: number
 }
 
 /** The sites have their faults one after the other. */
@@ -55,7 +53,8 @@ export function beginningFor(
   return aligned - Math.floor((aligned - now) / period) * period
 }
 
-export async function costs(bench: Bench, plan: Plan): Promise<Costs[]> {
+/** Keeps a sample of each cost for each site. */
+export async function costs(bench: Bench, plan: Plan): Promise<void> {
   const { faults, sites, spacingSeconds } = plan
   const sql = await startSql(bench, CONTENDERS)
   const start = Date.now() + plan.secondsBefore * 1000
@@ -90,21 +89,25 @@ export async function costs(bench: Bench, plan: Plan): Promise<Costs[]> {
   )
   bench.progress('waiting for what is still on its way')
   await endCells(cells, delay(plan.waitSeconds * 1000))
-  const found = new Map(CONTENDERS.map((contender) => [contender, [] as Cost[][]]))
   for (const [site, cell] of cells.entries()) {
     // Later writers have come after a fault.
     for (const writer of cell.writers.slice(0, CONTENDERS.length)) {
-      const fates = await fatesOf(sql.pool, writer)
-      found
-        .get(writer.contender)!
-        .push(costsOf(fates, moments[site]!, 1000 / writer.contender.rate))
+      const { contender } = writer
+      const own = costsOf(await fatesOf(sql.pool, writer), moments[site]!, 1000 / contender.rate)
+      for (const [at, cost] of own.entries()) record(bench, contender, faults[at]!, cost)
     }
   }
-  return faults.flatMap((fault, at) =>
-    CONTENDERS.map((contender) => ({
-      fault,
-      contender,
-      costs: found.get(contender)!.map((ofSite) => ofSite[at]!),
-    })),
-  )
+}
+
+function record(
+  { samples }: Bench,
+  contender: Contender,
+  { name, target }: Fault,
+  { lostMs, twiceMs, seconds }: Cost,
+): void {
+  // What a killed process loses is a matter of chance.
+  const better = contender === WIDE_CACHE && target !== 'web' ? 'less' : null
+  samples.add(contender.label, name, { ...LOST, better }, lostMs)
+  samples.add(contender.label, name, { ...TWICE, better }, twiceMs)
+  samples.add(contender.label, name, CAUGHT_UP, seconds)
 }

@@ -18,7 +18,7 @@ const SUPERVISOR_MS = 1500
 export const OUTAGES = [2, 10] as const
 
 export const NOTHING: Fault = { name: 'nothing', target: 'nothing', run: async () => undefined }
-export const WEB_KILLED: Fault = {
+const WEB_KILLED: Fault = {
   name: 'web process killed',
   target: 'web',
   async run(cell) {

@@ -6,25 +6,21 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from 'mysql2/promise'
 import { Random } from '../../test/simulated-world/random.js'
 import type { Bench } from '../harness/part.js'
+import { sum } from '../harness/statistics.js'
 import { bound, COUNTED, counted, LOSING, MIXED, REPEATED } from './bound.js'
 import type { Cell } from './cell.js'
 import { endCells, type Sql, startCells, startSql } from './cells.js'
 import { WIDE_CACHE } from './contenders.js'
+import type { Run } from './costs.js'
 import { costsOf, fatesOf, holesIn, type Moment } from './fates.js'
 import { COLLECTOR_KILLED, type Fault, FAULTS, NOTHING, OUTAGES } from './faults.js'
 
-export interface Repetition {
+interface Repetition extends Run {
   /** Of each kind. */
   readonly faults: number
-  readonly sites: number
   /** Visits a second of each of their two web processes. */
   readonly rate: number
-  /** From a fault of a site to the next one. */
-  readonly spacingSeconds: number
-  /** From the last visit until the processes are closed, which brings the rest at once. */
-  readonly waitSeconds: number
   readonly seed: number
-  readonly options: Readonly<Record<string, unknown>>
 }
 
 /** What happened to a site at one time: one fault, or several. */
@@ -145,7 +141,7 @@ async function judge(
     for (const writer of cell.writers) {
       const fates = await fatesOf(pool, writer)
       const found = costsOf(fates, events, 1)
-      twice += found.reduce((sum, { twiceMs }) => sum + twiceMs, 0)
+      twice += sum(found.map(({ twiceMs }) => twiceMs))
       if (writer.killed) {
         // Without another fault beside, nothing is lost but the newest.
         if ((fates.at(-1)?.at ?? 0) < mixed) holes += holesIn(fates)
@@ -159,7 +155,7 @@ async function judge(
   for (const kind of new Set(all.map((event) => event.kind))) {
     const events = all.filter((event) => event.kind === kind)
     const count = {
-      faults: events.reduce((sum, event) => sum + event.faults, 0),
+      faults: sum(events.map((event) => event.faults)),
       losing: events.filter((event) => losing.has(event)).length,
     }
     bench.samples.add(REPEATED, kind, COUNTED, count.faults)

@@ -78,6 +78,27 @@ export interface LineChart {
 
 export type Chart = BarChart | LineChart
 
+export const barChart = (title: string, unit: string, bars: readonly Bar[]): BarChart => ({
+  type: 'bars',
+  title,
+  x: { name: unit },
+  groups: [{ bars }],
+})
+
+/** A chart with tenfold steps both ways. */
+export const logChart = (
+  title: string,
+  x: string,
+  y: string,
+  lines: LineChart['lines'],
+): LineChart => ({
+  type: 'lines',
+  title,
+  x: { name: x, log: true },
+  y: { name: y, log: true },
+  lines,
+})
+
 /** A bar or line that stands out. */
 const OURS = /wide-cache|^collector$|^activity\./
 

@@ -6,9 +6,9 @@ import { ensureBinaries } from '../../test/servers/binaries.js'
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { costs } from '../faults/costs.js'
 import { type Fault, FAULTS, NOTHING } from '../faults/faults.js'
-import { LOST, record, TWICE } from '../faults/measures.js'
+import { LOST, TWICE } from '../faults/measures.js'
 import { repeated } from '../faults/repeated.js'
-import type { Chart, BarChart } from '../harness/chart.js'
+import { barChart, type Chart } from '../harness/chart.js'
 import { versions } from '../harness/machine.js'
 import type { Bench } from '../harness/part.js'
 import { number } from '../harness/table.js'
@@ -22,37 +22,40 @@ export async function run(bench: Bench): Promise<Chart | undefined> {
   const confirmSeconds = bench.setting('confirmSeconds of wide-cache', 34)
   const redis = `${versions(['redis'])['redis']}, appendonly yes, appendfsync everysec`
   bench.setting('Redis', redis)
-  const options = { confirmSeconds }
-  const waitSeconds = bench.setting('seconds waited after the last visit', 1, 45)
-  const sites = bench.setting('sites', 2, 20)
-  return bench.mode === 'full'
-    ? countFaults(bench, { options, waitSeconds, sites })
-    : measureCosts(bench, { options, waitSeconds, sites })
-}
-
-interface Given {
-  readonly options: Readonly<Record<string, unknown>>
-  readonly waitSeconds: number
-  readonly sites: number
-}
-
-async function measureCosts(bench: Bench, given: Given): Promise<Chart | undefined> {
+  const given = {
+    options: { confirmSeconds },
+    waitSeconds: bench.setting('seconds waited after the last visit', 1, 45),
+    sites: bench.setting('sites', 2, 20),
+  }
+  if (bench.mode === 'full') {
+    await repeated(bench, {
+      ...given,
+      faults: bench.setting('faults of each kind', 2, 2, 100),
+      spacingSeconds: bench.setting('seconds from a fault of a site to the next', 20),
+      // Many processes share the machine, and each visit is a frame.
+      rate: bench.setting('visits/s of each web process', 10),
+      seed: bench.setting('seed of the faults', 1),
+    })
+    return undefined
+  }
   const rates = CONTENDERS.map(({ label, rate }) => `${label} ${rate}`)
   bench.setting('visits/s of each writer', rates)
   const faults = FAULTS.filter(({ name }) => bench.mode !== 'quick' || QUICK_FAULTS.includes(name))
-  for (const each of await costs(bench, {
+  await costs(bench, {
     ...given,
     faults,
     // More than the longest period, and the longest outage.
     spacingSeconds: bench.setting('seconds from a fault to the next', 8, 80),
     secondsBefore: bench.setting('seconds before the first fault', 20, 150),
-  })) {
-    record(bench, each)
-  }
+  })
   for (const fault of faults) claim(bench, fault)
-  return worst(
-    bench,
-    faults.filter((fault) => fault !== NOTHING && fault.seconds !== 2),
+  const shown = faults.filter((fault) => fault !== NOTHING && fault.seconds !== 2)
+  const most = (label: string): number =>
+    Math.max(...shown.flatMap(({ name }) => bench.samples.of(label, name, LOST)))
+  return barChart(
+    'The most that one fault has cost: traffic lost, of all kinds of faults',
+    'seconds of traffic',
+    CONTENDERS.map(({ label }) => ({ name: label, value: most(label) / 1000 })),
   )
 }
 
@@ -65,32 +68,4 @@ function claim({ claim, samples }: Bench, { name, target }: Fault): void {
       `${most(twice!)} twice`,
     Math.max(...twice!) === 0 && (target === 'web' || Math.max(...lost!) === 0),
   )
-}
-
-async function countFaults(bench: Bench, given: Given): Promise<Chart | undefined> {
-  await repeated(bench, {
-    ...given,
-    faults: bench.setting('faults of each kind', 2, 2, 100),
-    spacingSeconds: bench.setting('seconds from a fault of a site to the next', 20),
-    // Many processes share the machine, and each visit is a frame.
-    rate: bench.setting('visits/s of each web process', 10),
-    seed: bench.setting('seed of the faults', 1),
-  })
-  return undefined
-}
-
-function worst({ samples }: Bench, faults: readonly Fault[]): BarChart {
-  return {
-    type: 'bars',
-    title: 'The most that one fault has cost: traffic lost, of all kinds of faults',
-    x: { name: 'seconds of traffic' },
-    groups: [
-      {
-        bars: CONTENDERS.map(({ label }) => ({
-          name: label,
-          value: Math.max(...faults.flatMap(({ name }) => samples.of(label, name, LOST))) / 1000,
-        })),
-      },
-    ],
-  }
 }
