@@ -14,7 +14,7 @@ import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { asked } from '../harness/sql.js'
 import { Crowd, shuffled } from '../overhead/load.js'
-import { Site } from '../overhead/site.js'
+import { startSite } from '../overhead/site.js'
 import { startWorker } from '../overhead/worker.js'
 import { type Contender, CONTENDERS, OTHERS } from './contenders.js'
 
@@ -73,7 +73,7 @@ async function start(
   const [log, mysqlUrl] = [join(folder, database), mariadb.url(database)]
   const own = { peer, mysqlUrl, ...(collect === undefined ? {} : { options: { collect } }) }
   const given = { contenders: [own], renderings, memcached: memcached.address }
-  const site = await Site.start(given, bench.after, alone)
+  const site = await startSite(given, bench.after, alone)
   const env = { memcached: memcached.address, mysqlUrl, log }
   const worker = work === undefined ? undefined : await startWorker(bench, work, env)
   return { contender, site, mysqlUrl, log, worker }

@@ -6,7 +6,7 @@ import type { Bench } from '../harness/part.js'
 import { CPU, CPU_WHOLE } from '../overhead/contenders.js'
 import { CONNECTIONS } from '../overhead/full-load.js'
 import { Crowd } from '../overhead/load.js'
-import { type App, Site } from '../overhead/site.js'
+import { type App, type Site, startSite } from '../overhead/site.js'
 import { MARIADB, POSTGRES, type Server } from './servers.js'
 import { less } from '../harness/samples.js'
 
@@ -49,7 +49,7 @@ export async function requests(
   )
   const contenders = [{ peer: 'empty-hook', mysqlUrl: '' }, ...ways.map((way) => way.contender)]
   const given = { contenders, renderings: 1, memcached }
-  const site = await Site.start(given, bench.after, { execArgv: [] })
+  const site = await startSite(given, bench.after, { execArgv: [] })
   const targets = site.apps.map((app) => ({ app, crowd: new Crowd(app, CONNECTIONS) }))
   bench.after(() => targets.forEach(({ crowd }) => crowd.close()))
   for (const target of targets) await slice(site, target, warmUpSeconds)

@@ -1,6 +1,5 @@
 /** The writer processes of the loss experiment, told to do the same at the same time. */
 import type { Child } from '../harness/child.js'
-import type { Bench } from '../harness/part.js'
 import { sum } from '../harness/statistics.js'
 
 /** One contender at one rate and width. */
@@ -21,38 +20,33 @@ interface Report {
   readonly windows?: { readonly milliseconds: number; readonly count: number }
 }
 
-export class Writers {
-  readonly #children: readonly Child[]
-
-  constructor(bench: Bench, processes: number) {
-    const program = new URL('./writer.js', import.meta.url)
-    this.#children = Array.from({ length: processes }, () => bench.child(program))
-  }
-
-  /**
-   * Returns the visits of each job, and its mean from `get` to `set` in seconds, NaN where there is
-   * none. `collect` is done when all is in the cache, while the writers are still there.
-   */
-  async write(jobs: readonly Job[], seconds: number, collect: () => Promise<void>) {
-    const shares = jobs.map((job) => ({ ...job, rate: job.rate / this.#children.length }))
-    await this.#all('open', (process) => ({ process, jobs: shares }))
-    await this.#all('go', () => ({ seconds }))
-    const reports = (await this.#all<Report[]>('finish')).flat()
-    await collect()
-    await this.#all('close')
-    const written = jobs.map(({ id }) => {
-      const own = reports.filter((report) => report.id === id)
-      const windows = own.flatMap((report) => report.windows ?? [])
-      const ms = sum(windows.map(({ milliseconds }) => milliseconds))
-      return {
-        recorded: sum(own.map(({ recorded }) => recorded)),
-        windowSeconds: ms / sum(windows.map(({ count }) => count)) / 1000,
-      }
-    })
-    return new Map(jobs.map(({ id }, at) => [id, written[at]!]))
-  }
-
-  #all<T>(step: string, what: (process: number) => object = () => ({})): Promise<T[]> {
-    return Promise.all(this.#children.map((child, process) => child.ask<T>(step, what(process))))
-  }
+/**
+ * Has writers in so many processes write. Returns the visits of each job, and its mean from `get`
+ * to `set` in seconds, NaN where there is none. `collect` is done when all is in the cache, while
+ * the writers are still there.
+ */
+export async function write(
+  writers: readonly Child[],
+  jobs: readonly Job[],
+  seconds: number,
+  collect: () => Promise<void>,
+) {
+  const all = <T>(step: string, what: (process: number) => object = () => ({})): Promise<T[]> =>
+    Promise.all(writers.map((child, process) => child.ask<T>(step, what(process))))
+  const shares = jobs.map((job) => ({ ...job, rate: job.rate / writers.length }))
+  await all('open', (process) => ({ process, jobs: shares }))
+  await all('go', () => ({ seconds }))
+  const reports = (await all<Report[]>('finish')).flat()
+  await collect()
+  await all('close')
+  const written = jobs.map(({ id }) => {
+    const own = reports.filter((report) => report.id === id)
+    const windows = own.flatMap((report) => report.windows ?? [])
+    const ms = sum(windows.map(({ milliseconds }) => milliseconds))
+    return {
+      recorded: sum(own.map(({ recorded }) => recorded)),
+      windowSeconds: ms / sum(windows.map(({ count }) => count)) / 1000,
+    }
+  })
+  return new Map(jobs.map(({ id }, at) => [id, written[at]!]))
 }

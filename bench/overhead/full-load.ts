@@ -14,7 +14,7 @@ import { since, sum } from '../harness/statistics.js'
 import { cpuMicros } from '../scale/counters.js'
 import * as contenders from './contenders.js'
 import { Crowd, Pace, shuffled } from './load.js'
-import { Site } from './site.js'
+import { startSite } from './site.js'
 import { startWorker } from './worker.js'
 
 type Contender = contenders.Contender
@@ -47,7 +47,7 @@ export async function start(
     contender === contenders.WIDE_CACHE ? await startWorker(bench, peer, env) : undefined
   const own = { peer, ...env, ...(collect === undefined ? {} : { options: { collect } }) }
   const given = { contenders: [own], renderings, ...env, redisUrl: redis.url, folder }
-  const site = await Site.start(given, bench.after, alone)
+  const site = await startSite(given, bench.after, alone)
   const app = site.apps[0]!
   return { contender, site, app, crowd: new Crowd(app, CONNECTIONS), collector }
 }

@@ -10,7 +10,7 @@ import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { Pace } from './load.js'
-import { type App, Site } from './site.js'
+import { type App, startSite } from './site.js'
 import {
   BUFFER,
   CPU_WHOLE,
@@ -129,7 +129,7 @@ async function start(
   const { peer } = one.contender
   const own = { peer, mysqlUrl: mysqlUrl.href, options: { collect: EVERY_THREE_SECONDS } }
   const given = { contenders: [own], renderings: 1, memcached: memcached.address, redisUrl }
-  const site = await Site.start(given, bench.after, alone)
+  const site = await startSite(given, bench.after, alone)
   return { ...one, site, app: site.apps[0]!, memcached, proxy }
 }
 

@@ -30,18 +30,9 @@ const AFTER_S = 3
 const MEMORY_MB = 512
 
 interface CacheServer {
-  readonly url: string
   restart(): Promise<void>
   pause(): void
   resume(): void
-}
-
-interface Contender {
-  readonly label: (typeof CONTENDERS)[number]
-  readonly server: CacheServer
-  /** Collects only when it is told to, and as a site does. */
-  readonly told: Child
-  readonly collecting: Child
 }
 
 export async function run(bench: Bench): Promise<Chart> {
@@ -58,27 +49,23 @@ export async function run(bench: Bench): Promise<Chart> {
     bench.redis(['--maxmemory', `${MEMORY_MB}mb`, '--maxmemory-policy', 'noeviction']),
     bench.mariadb(),
   ])
-  const servers: { [label in Contender['label']]: CacheServer } = {
-    [MEMCACHED]: Object.assign(memcached, { url: `memcached://${memcached.address}` }),
-    [REDIS]: redis,
+  const start = async (cache: string, name: string, given: object): Promise<Child> => {
+    const child = bench.child(new URL('../caches/site.js', import.meta.url))
+    const options = { cache, database: await mariadb.createDatabase(`caches_${name}`), ...given }
+    await child.ask('open', { options })
+    return child
   }
-  const contenders: Contender[] = []
-  for (const label of CONTENDERS) {
-    const start = async (role: string, given: object): Promise<Child> => {
-      const database = `caches_${label.toLowerCase()}_${role}`
-      const child = bench.child(new URL('../caches/site.js', import.meta.url))
-      const { url: cache } = servers[label]
-      const options = { cache, database: await mariadb.createDatabase(database), ...given }
-      await child.ask('open', { options })
-      return child
-    }
-    contenders.push({
-      label,
-      server: servers[label],
-      told: await start('told', { collect: false }),
-      collecting: await start('collecting', {}),
-    })
-  }
+  /** One site collects only when it is told to, the other as sites do. */
+  const opened = async (label: string, server: CacheServer, url: string) => ({
+    label,
+    server,
+    told: await start(url, `${label.toLowerCase()}_told`, { collect: false }),
+    collecting: await start(url, `${label.toLowerCase()}_collecting`, {}),
+  })
+  const contenders = [
+    await opened(MEMCACHED, memcached, `memcached://${memcached.address}`),
+    await opened(REDIS, redis, redis.url),
+  ]
 
   for (let round = -1; round < rounds; round++) {
     // One at a time, by turns; the first round warms up.

@@ -3,12 +3,12 @@
  * figures, counters and their relatives, and a site that records its requests.
  */
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
-import type { Cache } from '../../src/cache/cache.js'
+import type { Activity } from '../../src/index.js'
 import type { Database } from '../../src/database/database.js'
 import { CALLS, type Calls, callsOn } from '../databases/calls.js'
 import { requests, STATEMENTS, WIDE_CACHE } from '../databases/requests.js'
 import { MARIADB, POSTGRES, type Server, startServers } from '../databases/servers.js'
-import { type Chart, barOf } from '../harness/chart.js'
+import { barChart, barOf, type Chart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { median } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
@@ -91,9 +91,24 @@ export async function run(bench: Bench): Promise<Chart> {
   await Promise.all(places.map(({ filled }) => record(cache, filled, visits, VISITORS)))
   for (const { server } of places) await server.analyze(FILLED)
   await byTurns(bench, 'figures', places, rounds, async ({ server, filled }, _, add) => {
-    const forget = (): Promise<void> => memcached.flush()
-    add(server.label, STATS, MS, await statsOf(cache, filled, forget, visits))
-    add(server.label, TOP, MS, await topOf(cache, filled, forget))
+    const stats = async (activity: Activity): Promise<void> => {
+      const { pageViews } = await activity.stats()
+      // On a slow machine the oldest have left the window.
+      if (pageViews < visits / 2 || pageViews > visits) {
+        throw new Error(`stats() says ${pageViews} of ${visits} views`)
+      }
+    }
+    const top = async (activity: Activity): Promise<void> => {
+      const { length } = await activity.top('page', { ...rangeOf(1), n: 10 })
+      if (length !== 10) throw new Error(`top() has ${length} pages`)
+    }
+    for (const [read, name] of [
+      [stats, STATS],
+      [top, TOP],
+    ] as const) {
+      const ms = await medianOf(() => refresh(cache, memcached, filled, read))
+      add(server.label, name, MS, ms)
+    }
   })
 
   for (const [at, name] of Object.values(CALLS).entries()) {
@@ -109,7 +124,18 @@ export async function run(bench: Bench): Promise<Chart> {
     // A few requests have the collector's statements to themselves.
     if (bench.mode !== 'quick') bench.claim(`${text} (${number(sent)})`, sent <= MOST_STATEMENTS)
   }
-  return chart(bench)
+  const rates = [
+    [COMMIT, ROWS_PER_SECOND],
+    [REMOVE, ROWS_PER_SECOND],
+    ...Object.values(CALLS).map((name) => [name, RATE] as const),
+  ] as const
+  return barChart(
+    'Rates on PostgreSQL, those on MariaDB being 1',
+    'times',
+    rates.map(([setting, metric]) =>
+      barOf(setting.replace(/,.*/, ''), bench.samples.ratio(POSTGRES, MARIADB, setting, metric)),
+    ),
+  )
 }
 
 /** A database with the tables, and nothing in them. */
@@ -139,57 +165,9 @@ async function byTurns(
   }
 }
 
-type Forget = () => Promise<void>
-
-async function statsOf(
-  cache: Cache,
-  database: Database,
-  forget: Forget,
-  visits: number,
-): Promise<number> {
-  return medianOf(async () => {
-    const { ms, answer } = await refresh(cache, database, forget, (activity) => activity.stats())
-    // On a slow machine the oldest have left the window.
-    if (answer.pageViews < visits / 2 || answer.pageViews > visits) {
-      throw new Error(`stats() says ${answer.pageViews} of ${visits} views`)
-    }
-    return ms
-  })
-}
-
-async function topOf(cache: Cache, database: Database, forget: Forget): Promise<number> {
-  return medianOf(async () => {
-    const { ms, answer } = await refresh(cache, database, forget, (activity) =>
-      activity.top('page', { ...rangeOf(1), n: 10 }),
-    )
-    if (answer.length !== 10) throw new Error(`top() has ${answer.length} pages`)
-    return ms
-  })
-}
-
 /** A read takes a millisecond or two: what a round says is the median of some. */
-async function medianOf(read: () => Promise<number>): Promise<number> {
+async function medianOf(refreshed: () => Promise<{ readonly ms: number }>): Promise<number> {
   const all: number[] = []
-  while (all.length < READS_A_ROUND) all.push(await read())
+  while (all.length < READS_A_ROUND) all.push((await refreshed()).ms)
   return median(all)
-}
-
-function chart({ samples }: Bench): Chart {
-  const rates = [
-    [COMMIT, ROWS_PER_SECOND],
-    [REMOVE, ROWS_PER_SECOND],
-    ...Object.values(CALLS).map((name) => [name, RATE] as const),
-  ] as const
-  return {
-    type: 'bars',
-    title: 'Rates on PostgreSQL, those on MariaDB being 1',
-    x: { name: 'times' },
-    groups: [
-      {
-        bars: rates.map(([setting, metric]) =>
-          barOf(setting.replace(/,.*/, ''), samples.ratio(POSTGRES, MARIADB, setting, metric)),
-        ),
-      },
-    ],
-  }
 }

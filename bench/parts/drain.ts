@@ -14,7 +14,7 @@ import { sizesOf } from '../drain/storage.js'
 import { TABLES } from '../drain/tables.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
 import type { Child } from '../harness/child.js'
-import { type Chart, linesOf } from '../harness/chart.js'
+import { type Chart, linesOf, logChart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { number, percent, withSpread } from '../harness/table.js'
 import { less, more } from '../harness/samples.js'
@@ -194,7 +194,12 @@ export async function run(bench: Bench): Promise<Chart> {
   }
   // A few rows in a few rounds show that it runs, and nothing else.
   if (bench.mode !== 'quick') claims(bench, sizes)
-  return chart(bench, sizes)
+  return logChart(
+    'Rows per second from grid to SQL, by backlog',
+    'rows waiting',
+    'rows/s',
+    linesOf(bench.samples, [...PEERS.keys()], sizes, SPEED),
+  )
 }
 
 function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
@@ -237,14 +242,4 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
       `${number(peak(first))} MiB)`,
     peak(last) <= peak(first) + FLAT_MIB,
   )
-}
-
-function chart({ samples }: Bench, sizes: readonly number[]): Chart {
-  return {
-    type: 'lines',
-    title: 'Rows per second from grid to SQL, by backlog',
-    x: { name: 'rows waiting', log: true },
-    y: { name: 'rows/s', log: true },
-    lines: linesOf(samples, [...PEERS.keys()], sizes, SPEED),
-  }
 }

@@ -10,7 +10,7 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { CONTENDERS, type ContenderName } from '../embedded/names.js'
 import type { Longest } from '../embedded/turns.js'
 import type { Child } from '../harness/child.js'
-import { type Chart, linesOf } from '../harness/chart.js'
+import { type Chart, linesOf, logChart } from '../harness/chart.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { number } from '../harness/table.js'
 import { less, more } from '../harness/samples.js'
@@ -83,7 +83,12 @@ export async function run(bench: Bench): Promise<Chart> {
     bench.samples.add(name, String(visits), BYTES, bytes / visits)
   }
   if (bench.mode !== 'quick') claims(bench, sizes)
-  return chart(bench, sizes)
+  return logChart(
+    'Rows per second from memory to SQLite, by backlog',
+    'rows waiting',
+    'rows/s',
+    linesOf(bench.samples, [...BESIDE, ...OURS], sizes, SPEED),
+  )
 }
 
 async function measureRequests(
@@ -159,15 +164,5 @@ function claims({ samples, claim }: Bench, sizes: readonly number[]): void {
         own <= MOST_HELD_MS && cpu <= MOST_HELD_MS,
       )
     }
-  }
-}
-
-function chart({ samples }: Bench, sizes: readonly number[]): Chart {
-  return {
-    type: 'lines',
-    title: 'Rows per second from memory to SQLite, by backlog',
-    x: { name: 'rows waiting', log: true },
-    y: { name: 'rows/s', log: true },
-    lines: linesOf(samples, [...BESIDE, ...OURS], sizes, SPEED),
   }
 }

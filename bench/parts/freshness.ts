@@ -4,11 +4,13 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { createConnection, type Connection } from 'mysql2/promise'
+import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Memcached } from '../../test/servers/memcached.js'
 import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import type { Child } from '../harness/child.js'
 import { type Chart, barOf } from '../harness/chart.js'
-import type { Bench } from '../harness/part.js'
+import type { Bench, Metric } from '../harness/part.js'
 import { rowOf } from '../harness/sql.js'
 import { quantile } from '../harness/statistics.js'
 import { number, percent } from '../harness/table.js'
@@ -81,13 +83,8 @@ export async function run(bench: Bench): Promise<Chart> {
   await Promise.all(webs.map((web) => web.ask('open', { sites: [{ name: IDLE }] })))
   bench.progress('a site without visits')
   await delay(5 * COLLECTOR_MS)
-  await measureIdle(bench, {
-    port: memcached.port,
-    pid: mariadb.pid,
-    connection,
-    processes: most,
-    seconds: idleSeconds,
-  })
+  const idle = { processes: most, seconds: idleSeconds }
+  await measureIdle(bench, memcached, mariadb, connection, idle)
 
   const settings = rates.flatMap((rate): Setting[] => [
     ...processes.map((count): Setting => ({ processes: count, rate, layerSeconds: LAYERS })),
@@ -155,34 +152,30 @@ function idleLabel(processes: number): string {
 
 async function measureIdle(
   bench: Bench,
-  site: {
-    readonly port: number
-    readonly pid: number
-    readonly connection: Connection
-    readonly processes: number
-    readonly seconds: number
-  },
+  memcached: Memcached,
+  { pid }: MariaDb,
+  connection: Connection,
+  { processes, seconds: idle }: { processes: number; seconds: number },
 ): Promise<void> {
   const look = async () => {
     // Runs are at the end of a layer: none is under way now.
     const layerMs = LAYERS * 1_000
     await delay(layerMs + 1_500 - (Date.now() % layerMs))
-    return lookNow()
+    return {
+      ...(await rowOf<'watermark'>(connection, WATERMARK, [IDLE])),
+      cache: await lookAtCaches([memcached.port], ['cmd_get']),
+      sql: await lookAtDatabase(connection, pid),
+    }
   }
-  const lookNow = async () => ({
-    ...(await rowOf<'watermark'>(site.connection, WATERMARK, [IDLE])),
-    cache: await lookAtCaches([site.port], ['cmd_get']),
-    sql: await lookAtDatabase(site.connection, site.pid),
-  })
   const before = await look()
   const began = performance.now()
-  await delay((site.seconds - 1) * 1_000)
+  await delay((idle - 1) * 1_000)
   const after = await look()
   const seconds = (performance.now() - began) / 1_000
   const keys = cacheWork(before.cache, after.cache).operations
   const layers = after.watermark - before.watermark
-  const add = (metric: (typeof METRICS)['statements' | 'reads' | 'keys'], value: number): void =>
-    bench.samples.add(WIDE_CACHE, idleLabel(site.processes), metric, value / seconds)
+  const add = (metric: Metric, value: number): void =>
+    bench.samples.add(WIDE_CACHE, idleLabel(processes), metric, value / seconds)
   // The two statements of the second look.
   add(METRICS.statements, after.sql.statements - before.sql.statements - 2)
   add(METRICS.keys, keys)
@@ -192,7 +185,7 @@ async function measureIdle(
 }
 
 function keep(bench: Bench, setting: Setting, delays: readonly number[]): void {
-  const add = (metric: (typeof METRICS)['median' | 'p95' | 'most'], share: number): void =>
+  const add = (metric: Metric, share: number): void =>
     bench.samples.add(WIDE_CACHE, labelOf(setting), metric, quantile(delays, share) / 1_000)
   add(METRICS.median, 0.5)
   add(METRICS.p95, 0.95)
@@ -200,7 +193,7 @@ function keep(bench: Bench, setting: Setting, delays: readonly number[]): void {
 }
 
 function claims(bench: Bench, settings: readonly Setting[], most: number): void {
-  const of = (label: string, metric: (typeof METRICS)[keyof typeof METRICS]): number =>
+  const of = (label: string, metric: Metric): number =>
     bench.samples.spread(WIDE_CACHE, label, metric).median
   for (const setting of settings) {
     const label = labelOf(setting)
@@ -231,15 +224,15 @@ function claims(bench: Bench, settings: readonly Setting[], most: number): void 
 }
 
 function chart(bench: Bench, settings: readonly Setting[]): Chart {
-  const of = (label: string, metric: (typeof METRICS)[keyof typeof METRICS]) =>
-    bench.samples.spread(WIDE_CACHE, label, metric)
+  const bar = (label: string, metric: Metric) =>
+    barOf(label, bench.samples.spread(WIDE_CACHE, label, metric))
   return {
     type: 'bars',
     title: 'From record() to the figures',
     x: { name: 'seconds' },
     groups: [METRICS.median, METRICS.p95, METRICS.most].map((metric) => ({
       name: metric.metric.replace(', s', ''),
-      bars: settings.map((setting) => barOf(labelOf(setting), of(labelOf(setting), metric))),
+      bars: settings.map((setting) => bar(labelOf(setting), metric)),
     })),
   }
 }

@@ -4,6 +4,7 @@
  * model, and beside wide-cache.
  */
 import type { Chart, LineChart } from '../harness/chart.js'
+import type { Child } from '../harness/child.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Bench } from '../harness/part.js'
 import { sum, wilson } from '../harness/statistics.js'
@@ -19,7 +20,7 @@ import {
 } from '../loss/batches.js'
 import { lostShare } from '../loss/model.js'
 import { type Outcome, outcomes, total } from '../loss/outcome.js'
-import { type Job, Writers } from '../loss/writers.js'
+import { type Job, write } from '../loss/writers.js'
 import * as append from '../peers/append-per-visit.js'
 import * as getAndSet from '../peers/get-and-set.js'
 import * as wideCache from '../peers/wide-cache.js'
@@ -39,7 +40,9 @@ interface Found extends Setting, Outcome {
 export async function run(bench: Bench): Promise<Chart> {
   const plan = batches(bench)
   const servers = await start(bench)
-  const writers = new Writers(bench, bench.setting('writer processes', 3))
+  const program = new URL('../loss/writer.js', import.meta.url)
+  const processes = bench.setting('writer processes', 3)
+  const writers = Array.from({ length: processes }, () => bench.child(program))
   const found: Found[] = []
   for (const [at, batch] of plan.entries()) {
     bench.progress(`${at + 1} of ${plan.length}: ${batch.title}, ${batch.seconds} s`)
@@ -55,15 +58,12 @@ type Servers = Awaited<ReturnType<typeof start>>
 async function start(bench: Bench) {
   const memcached = await bench.memcached({ memoryMb: 512 })
   const mariadb = await bench.mariadb()
-  const urls = new Map<Contender, string>()
-  for (const contender of CONTENDERS) {
-    const database = `loss_${contender.peer.replaceAll('-', '_')}`
-    urls.set(contender, await mariadb.createDatabase(database))
-  }
+  const databaseOf = ({ peer }: Contender): string => `loss_${peer.replaceAll('-', '_')}`
+  for (const contender of CONTENDERS) await mariadb.createDatabase(databaseOf(contender))
   const proxy = await bench.proxy(memcached.address)
   proxy.delay(bench.setting('ms until the slow cache answers', 22))
   return {
-    urlOf: (contender: Contender) => urls.get(contender)!,
+    urlOf: (contender: Contender) => mariadb.url(databaseOf(contender)),
     direct: memcached.address,
     slow: proxy.address,
   }
@@ -73,55 +73,46 @@ async function runBatch(
   { settings, seconds }: Batch,
   batch: number,
   servers: Servers,
-  writers: Writers,
+  writers: readonly Child[],
 ): Promise<Found[]> {
   const entries = settings.flatMap((setting, at) =>
-    Array.from({ length: setting.copies }, (_, copy) => ({
-      setting,
-      id: `b${batch}s${at}c${copy}`,
-    })),
+    Array.from({ length: setting.copies }, (_, copy) => {
+      const id = `b${batch}s${at}c${copy}`
+      const mysqlUrl = servers.urlOf(setting.contender)
+      return { ...setting, id, env: { name: id, width: setting.width, mysqlUrl } }
+    }),
   )
-  const jobs = entries.map(({ setting, id }): Job => ({
+  const jobs = entries.map(({ id, contender, rate, slow, collect, env }): Job => ({
     id,
-    peer: setting.contender.peer,
-    rate: setting.rate,
+    peer: contender.peer,
+    rate,
     env: {
-      name: id,
-      width: setting.width,
-      memcached: setting.slow ? servers.slow : servers.direct,
-      mysqlUrl: servers.urlOf(setting.contender),
-      ...(setting.collect && { options: { collect: EVERY_THREE_SECONDS } }),
+      ...env,
+      memcached: slow ? servers.slow : servers.direct,
+      ...(collect && { options: { collect: EVERY_THREE_SECONDS } }),
     },
   }))
-  const written = await writers.write(jobs, seconds, async () => {
+  const of = (contender: Contender) => entries.filter((entry) => entry.contender === contender)
+  const written = await write(writers, jobs, seconds, async () => {
     await Promise.all(
       CONTENDERS.map(async (contender) => {
-        for (const { setting, id: name } of entries) {
-          if (setting.contender === contender) {
-            await collect(contender, {
-              memcached: servers.direct,
-              mysqlUrl: servers.urlOf(contender),
-              name,
-              width: setting.width,
-            })
-          }
+        for (const { env } of of(contender)) {
+          await collect(contender, { ...env, memcached: servers.direct })
         }
       }),
     )
   })
   const found = await Promise.all(
     CONTENDERS.map((contender) => {
-      const own = entries
-        .filter(({ setting }) => setting.contender === contender)
-        .map(({ id }) => [id, written.get(id)!.recorded] as const)
+      const own = of(contender).map(({ id }) => [id, written.get(id)!.recorded] as const)
       return outcomes(servers.urlOf(contender), contender.table, new Map(own))
     }),
   )
   const outcomeOf = new Map(found.flatMap((outcomes) => [...outcomes]))
-  return entries.map(({ setting, id }) => ({
-    ...setting,
-    ...outcomeOf.get(id)!,
-    windowSeconds: written.get(id)!.windowSeconds,
+  return entries.map((entry) => ({
+    ...entry,
+    ...outcomeOf.get(entry.id)!,
+    windowSeconds: written.get(entry.id)!.windowSeconds,
   }))
 }
 
@@ -148,19 +139,12 @@ function record(
   bench: Bench,
   { contender, rate, width, slow, collect, recorded, lost, windowSeconds }: Found,
 ): void {
-  const setting =
-    `${number(rate)}/s, width ` +
-    `${width}${slow ? '' : ', fast cache'}${collect ? ', collecting' : ''}`
-  bench.samples.add(
-    contender.label,
-    setting,
-    contender === WIDE_CACHE ? LOST_BY_US : LOST,
-    (lost / recorded) * 100,
-  )
-  bench.samples.add(contender.label, setting, VISITS, recorded)
-  if (!Number.isNaN(windowSeconds)) {
-    bench.samples.add(contender.label, setting, WINDOW, windowSeconds * 1000)
-  }
+  const how = `${slow ? '' : ', fast cache'}${collect ? ', collecting' : ''}`
+  const setting = `${number(rate)}/s, width ${width}${how}`
+  const add = bench.samples.add.bind(bench.samples, contender.label, setting)
+  add(contender === WIDE_CACHE ? LOST_BY_US : LOST, (lost / recorded) * 100)
+  add(VISITS, recorded)
+  if (!Number.isNaN(windowSeconds)) add(WINDOW, windowSeconds * 1000)
 }
 
 function claims(bench: Bench, found: readonly Found[]): void {
@@ -220,24 +204,14 @@ function chart(found: readonly Found[]): LineChart {
     lines: [
       ...RATES.flatMap((rate) => {
         const of = points(found, rate)
+        const measured = of.map(({ width: x, outcome: { lost, recorded } }) => {
+          const { low, high } = wilson(lost, recorded)
+          return { x, y: (lost / recorded) * 100, low: low * 100, high: high * 100 }
+        })
+        const calculated = of.map(({ width, model }) => ({ x: width, y: model * 100 }))
         return [
-          {
-            name: `get and set, ${number(rate)}/s`,
-            points: of.map(({ width, outcome }) => {
-              const { low, high } = wilson(outcome.lost, outcome.recorded)
-              return {
-                x: width,
-                y: (outcome.lost / outcome.recorded) * 100,
-                low: low * 100,
-                high: high * 100,
-              }
-            }),
-          },
-          {
-            name: `model, ${number(rate)}/s`,
-            dashed: true,
-            points: of.map(({ width, model }) => ({ x: width, y: model * 100 })),
-          },
+          { name: `get and set, ${number(rate)}/s`, points: measured },
+          { name: `model, ${number(rate)}/s`, dashed: true, points: calculated },
         ]
       }),
       {

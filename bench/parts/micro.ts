@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
 import { measure } from 'mitata'
-import { type Chart, type BarChart, barOf } from '../harness/chart.js'
+import { barChart, barOf, type Chart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { median, sum } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
@@ -60,11 +60,10 @@ export async function run(bench: Bench): Promise<Chart> {
     }
   }
   claims(bench)
-  const shown = all.filter(({ role }) => role !== 'beside')
-  return chart(
-    bench,
-    shown.map(({ name }) => name),
-  )
+  const bars = all
+    .filter(({ role }) => role !== 'beside')
+    .map(({ name }) => barOf(name, bench.samples.spread(name, VISIT, NS)))
+  return barChart('A visit on the request path', 'ns', bars)
 }
 
 /** Both are measured in each round, so what the machine does falls on both. */
@@ -137,13 +136,4 @@ function nanoseconds(): number {
 function heapBytes(): number {
   const { used_heap_size: heap, external_memory: buffers } = getHeapStatistics()
   return heap + buffers
-}
-
-function chart({ samples }: Bench, names: readonly string[]): BarChart {
-  return {
-    type: 'bars',
-    title: 'A visit on the request path',
-    x: { name: 'ns' },
-    groups: [{ bars: names.map((name) => barOf(name, samples.spread(name, VISIT, NS))) }],
-  }
 }

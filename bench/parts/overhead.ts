@@ -10,7 +10,7 @@ import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { renderingsIn } from '../overhead/page.js'
 import * as contenders from '../overhead/contenders.js'
 import { P99 } from '../harness/samples.js'
-import type { Chart, Bar } from '../harness/chart.js'
+import { type Bar, barChart, type Chart } from '../harness/chart.js'
 import { divideCores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { interval, median, type Spread } from '../harness/statistics.js'
@@ -115,18 +115,13 @@ export async function run(bench: Bench): Promise<Chart> {
     claimOutages(bench, fixed)
     claimRates(bench, rates)
   }
-  return {
-    type: 'bars',
-    title: 'CPU that the site takes for each request, over a hook that does nothing',
-    x: { name: 'µs' },
-    groups: [
-      {
-        bars: CONTENDERS.filter((each) => each !== EMPTY_HOOK && each !== NOTHING).map(
-          ({ label }) => costBar(label, over(bench, label, FULL_LOAD)),
-        ),
-      },
-    ],
-  }
+  return barChart(
+    'CPU that the site takes for each request, over a hook that does nothing',
+    'µs',
+    CONTENDERS.filter((each) => each !== EMPTY_HOOK && each !== NOTHING).map(({ label }) =>
+      costBar(label, over(bench, label, FULL_LOAD)),
+    ),
+  )
 }
 
 /** A cost of less than nothing is noise. */
@@ -152,10 +147,8 @@ function over({ samples }: Bench, label: string, setting: string): Spread {
 function claimCost(bench: Bench): void {
   const { claim } = bench
   const ours = over(bench, WIDE_CACHE.label, FULL_LOAD)
-  for (const [contender, most] of [
-    [WIDE_CACHE, MOST_MICROSECONDS],
-    [COLLECTS, MOST_COLLECTING],
-  ] as const) {
+  for (const contender of [WIDE_CACHE, COLLECTS]) {
+    const most = contender === COLLECTS ? MOST_COLLECTING : MOST_MICROSECONDS
     const cost = over(bench, contender.label, FULL_LOAD)
     claim(
       `${FULL_LOAD}: ${contender.label} takes at most ${most} µs of CPU a request over ` +

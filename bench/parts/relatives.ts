@@ -5,7 +5,7 @@
  * server, without.
  */
 import { type Database, mysql } from '../../src/index.js'
-import { pointOf, type Chart, type LineChart } from '../harness/chart.js'
+import { type Chart, logChart, pointOf } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { withSpread } from '../harness/table.js'
 import * as apart from '../relatives/apart.js'
@@ -206,8 +206,7 @@ function claimApart(bench: Bench): void {
   }
 }
 
-function chart(bench: Bench, laps: readonly Lap[]): LineChart {
-  const title = 'Times the throughput of plain SQL'
+function chart(bench: Bench, laps: readonly Lap[]): Chart {
   const lines = laps
     .filter(({ callers }) => callers.length > 1)
     .map(({ race, callers }) => {
@@ -215,11 +214,5 @@ function chart(bench: Bench, laps: readonly Lap[]): LineChart {
       const times = (count: number) => bench.samples.ratio(ours!, baseline!, of(count), race.metric)
       return { name: race.name, points: callers.map((count) => pointOf(count, times(count))) }
     })
-  return {
-    type: 'lines',
-    title,
-    x: { name: 'callers', log: true },
-    y: { name: 'times', log: true },
-    lines,
-  }
+  return logChart('Times the throughput of plain SQL', 'callers', 'times', lines)
 }

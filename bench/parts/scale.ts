@@ -8,7 +8,7 @@ import type { Bench } from '../harness/part.js'
 import type { Metric } from '../harness/samples.js'
 import { percent } from '../harness/table.js'
 import { appendCost, usableShare } from '../scale/append-cost.js'
-import { Experiment, type Outcome, type Setting } from '../scale/experiment.js'
+import { experimentOn, type Outcome, type Setting } from '../scale/experiment.js'
 import { cacheWorkOf, GRID, LIMITS } from '../scale/grid-model.js'
 import * as metrics from '../scale/metrics.js'
 import { rotated } from '../harness/order.js'
@@ -45,14 +45,8 @@ export async function run(bench: Bench): Promise<Chart> {
   const rounds = bench.setting('rounds', 1, 2, 5)
   const appends = bench.setting('appends to cells of each size', 1_000, 3_000, 20_000)
   const series: readonly Series[] = [
-    {
-      name: 'processes',
-      values: bench.setting('processes', [2, 4], [1, 2, 4, 8]),
-    },
-    {
-      name: 'servers',
-      values: bench.setting('memcached servers', [1, 2], [1, 2, 4]),
-    },
+    { name: 'processes', values: bench.setting('processes', [2, 4], [1, 2, 4, 8]) },
+    { name: 'servers', values: bench.setting('memcached servers', [1, 2], [1, 2, 4]) },
     { name: 'width', values: bench.setting('width', [15], [1, 4, 15, 64]) },
     {
       name: 'writers',
@@ -76,7 +70,7 @@ export async function run(bench: Bench): Promise<Chart> {
   ])
   const connection = await createConnection(mariadb.url())
   bench.after(() => connection.end())
-  const experiment = new Experiment(bench, caches, mariadb, connection, most('processes'))
+  const experiment = experimentOn(bench, caches, mariadb, connection, most('processes'))
 
   // The compiler sees what is hot, and the tables are made.
   await experiment.run('warm-up', settingOf('processes', most('processes'), 3 * rate), 1)
@@ -199,30 +193,20 @@ function claims(bench: Bench, settings: readonly Setting[], totals: Totals): voi
   )
   bench.claim('the ledger says the same: all issued, all committed, none lost', ledgers)
   for (const metric of [metrics.MODEL_OPERATIONS, metrics.MODEL_BYTES]) {
-    const off = Math.max(
-      ...settings.map((setting) =>
-        Math.abs(samples.spread(WIDE_CACHE, labelOf(setting), metric).median - 1),
-      ),
-    )
+    const ratios = settings.map((one) => samples.spread(WIDE_CACHE, labelOf(one), metric).median)
+    const off = Math.max(...ratios.map((ratio) => Math.abs(ratio - 1)))
     bench.claim(
       `${metric.metric}: within ${percent(TOLERANCE)} in every setting (at most ` +
         `${percent(off)} off)`,
       off <= TOLERANCE,
     )
   }
+  const labelWith = (processes: number): string =>
+    labelOf({ ...BASE, processes, writers: processes, rate: 0 })
   const of = (processes: number): number =>
-    samples.spread(
-      WIDE_CACHE,
-      labelOf({ ...BASE, processes, writers: processes, rate: 0 }),
-      metrics.OPERATIONS,
-    ).median
+    samples.spread(WIDE_CACHE, labelWith(processes), metrics.OPERATIONS).median
   const processes = settings
-    .filter(
-      (setting) =>
-        setting.writers === setting.processes &&
-        setting.servers === BASE.servers &&
-        setting.width === BASE.width,
-    )
+    .filter((setting) => labelOf(setting) === labelWith(setting.processes))
     .map((setting) => setting.processes)
     .sort((a, b) => a - b)
   const [few, many] = [processes[0]!, processes.at(-1)!]
@@ -234,20 +218,18 @@ function claims(bench: Bench, settings: readonly Setting[], totals: Totals): voi
 
 function chart({ samples }: Bench, series: readonly Series[], rate: number): LineChart {
   // One quantity on the axis: the tables have the others.
-  const line = (metric: Metric, who: string) =>
-    series
-      .filter(({ name }) => name === 'processes')
-      .map(({ name, values }) => ({
-        name: who,
-        points: values.map((x) =>
-          pointOf(x, samples.spread(WIDE_CACHE, labelOf(settingOf(name, x, rate)), metric)),
-        ),
-      }))
+  const { name, values } = series[0]!
+  const line = (metric: Metric, who: string) => ({
+    name: who,
+    points: values.map((x) =>
+      pointOf(x, samples.spread(WIDE_CACHE, labelOf(settingOf(name, x, rate)), metric)),
+    ),
+  })
   return {
     type: 'lines',
     title: 'CPU time of a visit: in its web process, and of all servers and processes together',
     x: { name: 'web processes' },
     y: { name: 'CPU µs/visit' },
-    lines: [...line(metrics.WEB, 'its web process'), ...line(metrics.ALL_CPU, 'all together')],
+    lines: [line(metrics.WEB, 'its web process'), line(metrics.ALL_CPU, 'all together')],
   }
 }

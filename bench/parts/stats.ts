@@ -10,8 +10,7 @@ import type { Activity } from '../../src/activity/activity.js'
 import type { Cache } from '../../src/cache/cache.js'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
-import type { Child } from '../harness/child.js'
-import { pointOf, type Chart } from '../harness/chart.js'
+import { type Chart, logChart, pointOf } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { median, sum } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
@@ -169,7 +168,17 @@ export async function run(bench: Bench): Promise<Chart> {
       growth <= MOST_GROWTH,
     )
   }
-  return chart(bench, sites)
+  return logChart(
+    'What the figures of the last ten minutes cost, by visits in the window',
+    'visits in the window',
+    'ms',
+    CONTENDERS.map((name) => ({
+      name,
+      points: sites.map(({ visits: x, setting }) =>
+        pointOf(x, bench.samples.spread(name, setting, MS)),
+      ),
+    })),
+  )
 }
 
 /** A site with so many visits in its window, and figures that are those of its rows. */
@@ -260,12 +269,7 @@ async function ask(
   while (times.length < (contender === REFRESH ? REFRESHES_A_ROUND : 1)) {
     const began = performance.now()
     const { ms = performance.now() - began, answer } = read
-      ? await refresh(
-          cache,
-          database,
-          () => server.flush(),
-          (it) => read(it, site),
-        )
+      ? await refresh(cache, server, database, (it) => read(it, site))
       : { answer: await askSql!((columns, more) => askRows(sql, from, columns, more), site) }
     for (const [said, wanted] of answer) {
       if (said !== wanted) throw new Error(`${setting}: ${contender} says ${said}, not ${wanted}`)
@@ -275,12 +279,9 @@ async function ask(
   return median(times)
 }
 
-interface Askers {
-  readonly children: readonly Child[]
-  readonly log: Connection
-}
+type Askers = Awaited<ReturnType<typeof askersOf>>
 
-async function askersOf(bench: Bench, mariadb: MariaDb): Promise<Askers> {
+async function askersOf(bench: Bench, mariadb: MariaDb) {
   const log = await createConnection(mariadb.url('mysql'))
   bench.after(() => log.end())
   const program = new URL('../stats/asking.js', import.meta.url)
@@ -304,11 +305,8 @@ async function callersAtOnce(
   let [most, all] = [0, 0]
   for (let time = 0; time < times; time++) {
     bench.progress(`${number(CALLERS)} callers at once of ${read}, ${time + 1} of ${times}`)
-    await Promise.all(
-      children.map((child) =>
-        child.ask('prepare', { memcached: memcached.address, mysqlUrl: url }),
-      ),
-    )
+    const given = { memcached: memcached.address, mysqlUrl: url }
+    await Promise.all(children.map((child) => child.ask('prepare', given)))
     await memcached.flush()
     await log.query('TRUNCATE general_log')
     await log.query('SET GLOBAL general_log = ON')
@@ -336,8 +334,9 @@ async function callersAtOnce(
     most = Math.max(most, queries)
     all += queries
     const ms = Math.max(...replies.map((reply) => reply.ms))
-    bench.samples.add(read, `${number(CALLERS)} callers at once`, MS, ms)
-    bench.samples.add(read, `${number(CALLERS)} callers at once`, QUERIES, queries)
+    const setting = `${number(CALLERS)} callers at once`
+    bench.samples.add(read, setting, MS, ms)
+    bench.samples.add(read, setting, QUERIES, queries)
   }
   bench.claim(
     `${number(CALLERS)} callers of ${read} at once in ${PROCESSES} processes who find no ` +
@@ -345,19 +344,4 @@ async function callersAtOnce(
       `(${all} in ${times} times, never more than ${most})`,
     most === needed && all === needed * times,
   )
-}
-
-function chart({ samples }: Bench, sites: readonly Site[]): Chart {
-  return {
-    type: 'lines',
-    title: 'What the figures of the last ten minutes cost, by visits in the window',
-    x: { name: 'visits in the window', log: true },
-    y: { name: 'ms', log: true },
-    lines: CONTENDERS.map((name) => ({
-      name,
-      points: sites.map(({ visits, setting }) =>
-        pointOf(visits, samples.spread(name, setting, MS)),
-      ),
-    })),
-  }
 }

@@ -6,7 +6,6 @@ import type { Connection } from 'mysql2/promise'
 import type { LedgerReport } from '../../src/wide-cache/ledger/report.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
-import type { Child } from '../harness/child.js'
 import { cacheWork, lookAtCaches, lookAtDatabase, sqlWork } from './counters.js'
 import type { Bench } from '../harness/part.js'
 import { rowOf } from '../harness/sql.js'
@@ -24,7 +23,9 @@ export interface Setting {
   readonly writers: number
 }
 
-/** What SQL, cache and processes have of a run; see {@link Experiment.run}. */
+type Experiment = ReturnType<typeof experimentOn>
+
+/** What SQL, cache and processes have of a run. */
 export type Outcome = Awaited<ReturnType<Experiment['run']>>
 
 /**
@@ -43,94 +44,87 @@ const PATIENCE_MS = 60_000
 
 type Metered = Record<'visits' | 'began' | 'ended' | 'cpuMicros', number>
 
-export class Experiment {
-  readonly #memcached: readonly Memcached[]
-  readonly #mariadb: MariaDb
-  readonly #writers: readonly Child[]
-  readonly #collector: Child
-  readonly #connection: Connection
+/** `connection`: to the database, for looking. */
+export function experimentOn(
+  bench: Bench,
+  memcached: readonly Memcached[],
+  mariadb: MariaDb,
+  connection: Connection,
+  processes: number,
+) {
+  const writer = new URL('./writer.js', import.meta.url)
+  const writers = Array.from({ length: processes }, () => bench.child(writer))
+  const collector = bench.child(new URL('./collector.js', import.meta.url))
+  return {
+    /** CPU µs a visit of the generator alone, in so many processes at once. */
+    async idle(processes: number, rate: number, seconds: number): Promise<number> {
+      const each = await Promise.all(
+        writers
+          .slice(0, processes)
+          .map((child, writer) => child.ask<Metered>('idle', { rate, seconds, writer })),
+      )
+      return total(each, 'cpuMicros') / total(each, 'visits')
+    },
 
-  /** `connection`: to the database, for looking. */
-  constructor(
-    bench: Bench,
-    memcached: readonly Memcached[],
-    mariadb: MariaDb,
-    connection: Connection,
-    processes: number,
-  ) {
-    this.#memcached = memcached
-    this.#mariadb = mariadb
-    this.#connection = connection
-    const writer = new URL('./writer.js', import.meta.url)
-    this.#writers = Array.from({ length: processes }, () => bench.child(writer))
-    this.#collector = bench.child(new URL('./collector.js', import.meta.url))
-  }
+    /** `name`: of a grid that nobody has used. */
+    async run(name: string, setting: Setting, seconds: number) {
+      const { processes, servers, width, rate } = setting
+      const children = writers.slice(0, processes)
+      const caches = memcached.slice(0, servers)
+      const site = {
+        servers: caches.map(({ address }) => address).join(','),
+        mysqlUrl: mariadb.url(),
+        options: { ...OPTIONS, name, width },
+      }
+      await collector.ask('open', site)
+      await Promise.all(
+        children.map((child) =>
+          child.ask('open', { ...site, writers: setting.writers / processes }),
+        ),
+      )
 
-  /** CPU µs a visit of the generator alone, in so many processes at once. */
-  async idle(processes: number, rate: number, seconds: number): Promise<number> {
-    const each = await Promise.all(
-      this.#writers
-        .slice(0, processes)
-        .map((child, writer) => child.ask<Metered>('idle', { rate, seconds, writer })),
-    )
-    return total(each, 'cpuMicros') / total(each, 'visits')
-  }
+      const look = () =>
+        Promise.all([
+          lookAtCaches(caches.map(({ port }) => port)),
+          lookAtDatabase(connection, mariadb.pid),
+        ])
+      const [cacheBefore, sqlBefore] = await look()
+      await collector.ask('start')
+      const each = await Promise.all(
+        children.map((child, writer) => child.ask<Metered>('record', { rate, seconds, writer })),
+      )
+      const visits = total(each, 'visits')
+      const collected = await collector.ask<Collected>('finish', {
+        rows: visits,
+        patienceMs: PATIENCE_MS,
+      })
+      const [cacheAfter, sqlAfter] = await look()
 
-  /** `name`: of a grid that nobody has used. */
-  async run(name: string, { processes, servers, width, rate, writers }: Setting, seconds: number) {
-    const children = this.#writers.slice(0, processes)
-    const caches = this.#memcached.slice(0, servers)
-    const site = {
-      servers: caches.map(({ address }) => address).join(','),
-      mysqlUrl: this.#mariadb.url(),
-      options: { ...OPTIONS, name, width },
-    }
-    await this.#collector.ask('open', site)
-    await Promise.all(
-      children.map((child) => child.ask('open', { ...site, writers: writers / processes })),
-    )
-
-    const look = () =>
-      Promise.all([
-        lookAtCaches(caches.map(({ port }) => port)),
-        lookAtDatabase(this.#connection, this.#mariadb.pid),
-      ])
-    const [cacheBefore, sqlBefore] = await look()
-    await this.#collector.ask('start')
-    const each = await Promise.all(
-      children.map((child, writer) => child.ask<Metered>('record', { rate, seconds, writer })),
-    )
-    const visits = total(each, 'visits')
-    const collector = await this.#collector.ask<Collected>('finish', {
-      rows: visits,
-      patienceMs: PATIENCE_MS,
-    })
-    const [cacheAfter, sqlAfter] = await look()
-
-    // What they hold they commit once more: the ledger knows it.
-    await Promise.all(children.map((child) => child.ask('close')))
-    const ledger = await this.#collector.ask<LedgerReport>('ledger')
-    await this.#collector.ask('close')
-    const counted = await rowOf<'rows' | 'different'>(
-      this.#connection,
-      'SELECT COUNT(*) AS `rows`, COUNT(DISTINCT page) AS different FROM activities ' +
-        'WHERE name = ?',
-      [name],
-    )
-    return {
-      visits,
-      /** Rows that SQL has, and how many of them are different visits. */
-      ...counted,
-      ledger,
-      /** CPU time of all writers' processes, the generator's work included. */
-      webCpuMicros: total(each, 'cpuMicros'),
-      cache: cacheWork(cacheBefore, cacheAfter),
-      sql: sqlWork(sqlBefore, sqlAfter),
-      collector,
-      /** Between which times of the clock visits were made and placed. */
-      began: Math.min(...each.map(({ began }) => began)),
-      ended: Math.max(...each.map(({ ended }) => ended)),
-    }
+      // What they hold they commit once more: the ledger knows it.
+      await Promise.all(children.map((child) => child.ask('close')))
+      const ledger = await collector.ask<LedgerReport>('ledger')
+      await collector.ask('close')
+      const counted = await rowOf<'rows' | 'different'>(
+        connection,
+        'SELECT COUNT(*) AS `rows`, COUNT(DISTINCT page) AS different FROM activities ' +
+          'WHERE name = ?',
+        [name],
+      )
+      return {
+        visits,
+        /** Rows that SQL has, and how many of them are different visits. */
+        ...counted,
+        ledger,
+        /** CPU time of all writers' processes, the generator's work included. */
+        webCpuMicros: total(each, 'cpuMicros'),
+        cache: cacheWork(cacheBefore, cacheAfter),
+        sql: sqlWork(sqlBefore, sqlAfter),
+        collector: collected,
+        /** Between which times of the clock visits were made and placed. */
+        began: Math.min(...each.map(({ began }) => began)),
+        ended: Math.max(...each.map(({ ended }) => ended)),
+      }
+    },
   }
 }
 

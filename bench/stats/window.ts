@@ -9,7 +9,7 @@ import type { Database } from '../../src/database/database.js'
 import { rowOf } from '../harness/sql.js'
 import { gridSettings } from '../../src/wide-cache/grid-options.js'
 
-export const WINDOW_SECONDS = 600
+const WINDOW_SECONDS = 600
 const PAGES = 500
 
 /** Time for the newest visits to be old enough for the window's end, on a slow machine too. */
@@ -19,9 +19,8 @@ const AGE_MS = 30_000
 const PORTION = 100_000
 
 /** An activity as a web process has it, that collects only when it is told to. */
-export function activityOn(cache: Cache, database: Database): ReturnType<typeof createActivity> {
-  return createActivity({ cache, database, collect: false, windowSeconds: WINDOW_SECONDS })
-}
+const activityOn = (cache: Cache, database: Database) =>
+  createActivity({ cache, database, collect: false, windowSeconds: WINDOW_SECONDS })
 
 /**
  * Brings `count` visits of exactly `visitors` visitors, all in the window, to SQL: through the
@@ -144,17 +143,17 @@ export async function askRows(
   return rows.map((row) => Number(row['n']))
 }
 
-/** An answer when no process and no cache has any: what one refresh costs. */
+/** An answer when no process and no cache has any. `server`: the cache's. */
 export async function refresh<Answer>(
   cache: Cache,
+  server: { flush(): Promise<void> },
   database: Database,
-  forget: () => Promise<void>,
   read: (activity: Activity) => Promise<Answer>,
 ): Promise<{ ms: number; answer: Answer }> {
   const activity = activityOn(cache, database)
   // Once per process and not part of a refresh.
   await activity.migrate()
-  await forget()
+  await server.flush()
   const began = performance.now()
   const answer = await read(activity)
   const ms = performance.now() - began
