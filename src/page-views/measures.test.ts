@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { measuredName, measureName, measureOf } from './measures.js'
+import { measuredName, measureName, measureOf, unseenOf } from './measures.js'
 
 test('a full name tells the name and the measure', () => {
   for (const name of ['a', 'my.site', 'x'.repeat(27)]) {
@@ -29,4 +29,18 @@ test('no name is the full name of another one', () => {
     })
   }
   assert.throws(() => measuredName('name', 7), TypeError)
+})
+
+test('what no browser has reported is known if both measures are, and never below 0', () => {
+  for (const [counted, views, unseen] of [
+    [5, { seen: 3 }, { unseen: 2 }],
+    [3, { seen: 5 }, { unseen: 0 }],
+    [3, { served: 5 }, { unseen: 2 }],
+    [5, { served: 3 }, { unseen: 0 }],
+    [null, { seen: 3 }, { unseen: null }],
+    [3, { seen: null }, { unseen: null }],
+    [3, {}, {}],
+  ] as const) {
+    assert.deepEqual(unseenOf(counted, views), unseen)
+  }
 })
