@@ -40,10 +40,7 @@ export const CAPACITY = {
 /**
  * A cost that has a part for each visit and one for each frame: `visit + frame / rows of a frame`.
  */
-export interface Cost {
-  readonly visit: number
-  readonly frame: number
-}
+export type Cost = Readonly<Record<'visit' | 'frame', number>>
 
 /** Measured by the part `scale`; see bench/scale/constants.ts. */
 export interface Constants {
@@ -80,49 +77,14 @@ export function costOf({ visit, frame }: Cost, rowsPerFrame: number): number {
 }
 
 /** Needs of a load. Rates and sizes are of all processes together unless they say otherwise. */
-export interface Needs {
-  readonly visits: number
-  readonly rowsPerFrame: number
-  /** The share of a core that each web process spends. */
-  readonly webShare: number
-  /**
-   * Grids, each of its own name, and each with one collector at work: its lease lets no second one.
-   */
-  readonly grids: number
-  readonly leastWidth: number
-  /** Width of each grid: the least, the default, or what spreads a layer over the servers. */
-  readonly width: number
-  readonly cellBytes: number
-  readonly framesPerCell: number
-  readonly cacheOperations: number
-  readonly cacheBytes: number
-  /**
-   * Cells that wait: the drain age, the period, and the drain itself. They go with the commit, not
-   * with its confirmation.
-   */
-  readonly cacheMemory: number
-  /**
-   * The same if collectors are away for as long as writers hold frames. Beyond that writers commit
-   * themselves.
-   */
-  readonly cacheMemoryAway: number
-  readonly servers: number
-  /** The resource of a server that asks for so many. */
-  readonly serversFor: string
-  readonly sqlRows: number
-  readonly ledgerFrames: number
-  readonly databases: number
-  readonly outboxBytes: number
-  /** From a visit until its writer lets go of it, at worst, while all works. */
-  readonly confirmSeconds: number
-}
+export type Needs = ReturnType<typeof needsOf>
 
 /**
  * Columns of a layer for each server: with fewer, chance leaves servers without work in a layer.
  */
 const COLUMNS_A_SERVER = 8
 
-export function needsOf({ processes, rate }: Load, constants: Constants): Needs {
+export function needsOf({ processes, rate }: Load, constants: Constants) {
   const visits = processes * rate
   const { layerSeconds, drainAfterLayers, periodSeconds } = GRID
   const frame = framesOf(rate, constants.rowBytes)
@@ -166,17 +128,32 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
   return {
     visits,
     rowsPerFrame: frame.rowsPerFrame,
+    /** The share of a core that each web process spends. */
     webShare: (rate * costOf(constants.web, frame.rowsPerFrame)) / 1e6,
+    /**
+     * Grids, each of its own name, and each with one collector at work: its lease lets no second
+     * one.
+     */
     grids,
     leastWidth,
+    /** Width of each grid: the least, the default, or what spreads a layer over the servers. */
     width,
     cellBytes: (layer.frames / width) * frame.bytes,
     framesPerCell: layer.frames / width,
     cacheOperations: (grids * operations) / layerSeconds,
     cacheBytes: (grids * bytes) / layerSeconds,
+    /**
+     * Cells that wait: the drain age, the period, and the drain itself. They go with the commit,
+     * not with its confirmation.
+     */
     cacheMemory,
+    /**
+     * The same if collectors are away for as long as writers hold frames. Beyond that writers
+     * commit themselves.
+     */
     cacheMemoryAway: (frames * frame.bytes * held) / constants.cacheUsableShare,
     servers: servers.count,
+    /** The resource of a server that asks for so many. */
     serversFor: servers.by,
     sqlRows: visits * costOf(constants.rowsWritten, frame.rowsPerFrame),
     ledgerFrames: frames,
@@ -185,6 +162,7 @@ export function needsOf({ processes, rate }: Load, constants: Constants): Needs 
         (CAPACITY.databaseCores * CAPACITY.used * 1e6),
     ),
     outboxBytes: held * frame.perSecond * (frame.bytes + LIMITS.frameOverheadBytes),
+    /** From a visit until its writer lets go of it, at worst, while all works. */
     confirmSeconds: confirm,
   }
 }
@@ -219,19 +197,12 @@ function serversFor(
   }
 }
 
-/** A load at which something gives out. */
-export interface End {
-  readonly resource: string
-  /** Visits a second, of all processes unless `resource` says otherwise. */
-  readonly visits: number
-  readonly change: string
-}
-
 /**
  * Returns what gives out first, second, and so on, as processes of `rate` visits a second each are
- * added to one grid on one database.
+ * added to one grid on one database: at how many visits a second of all processes unless `resource`
+ * says otherwise.
  */
-export function endsOf(rate: number, constants: Constants): End[] {
+export function endsOf(rate: number, constants: Constants) {
   const frame = framesOf(rate, constants.rowBytes)
   const visitsOf = (framesPerLayer: number): number =>
     (framesPerLayer / GRID.layerSeconds) * frame.rowsPerFrame

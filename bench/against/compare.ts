@@ -6,10 +6,11 @@ import { fork } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { TYPESCRIPT } from '../../scripts/typescript/exec-argv.js'
+import { ROOT } from '../harness/git.js'
 import type { Mode } from '../harness/part.js'
 import { FULL, parse, type Result } from '../harness/result.js'
 import { markdown } from '../harness/table.js'
-import { build, commitOf, ended, ROOT, titleOf, workingTree } from './tree.js'
+import { build, commitOf, ended, titleOf, workingTree } from './tree.js'
 import { type Verdict, verdict } from './verdict.js'
 
 export interface Comparing {

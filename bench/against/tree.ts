@@ -2,7 +2,7 @@
  * Another commit of this repository, built in a temporary folder: a git worktree with the
  * dependencies of the working tree, or with its own where its lock file asks for others.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import {
   mkdirSync,
@@ -15,9 +15,8 @@ import {
 } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { git, ROOT } from '../harness/git.js'
 
-export const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const LOCK = 'package-lock.json'
 /** Number of characters kept of the end of a program's output, for its error. */
 const KEPT_CHARACTERS = 4000
@@ -135,18 +134,5 @@ export async function ended(
     return { code: code ?? killed, said }
   } finally {
     signal.removeEventListener('abort', stop)
-  }
-}
-
-/** Returns what git prints, or nothing if it fails. */
-function git(root: string, ...args: string[]): string | undefined {
-  try {
-    return execFileSync('git', args, {
-      cwd: root,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }).trim()
-  } catch {
-    return undefined
   }
 }

@@ -16,12 +16,14 @@ export interface Contender {
   readonly inArticle?: { readonly throughput: number; readonly lost?: string }
 }
 
-export const NONE: Contender = {
-  label: 'no activity',
-  peer: 'nothing',
+const inSql = (label: string, peer: string, throughput: number): Contender => ({
+  label,
+  peer,
   table: 'visits',
-  inArticle: { throughput: 40.2 },
-}
+  inArticle: { throughput },
+})
+
+export const NONE = inSql('no activity', 'nothing', 40.2)
 export const WIDE_CACHE: Contender = {
   label: 'wide-cache',
   peer: 'wide-cache',
@@ -31,18 +33,8 @@ export const WIDE_CACHE: Contender = {
 }
 export const CONTENDERS: readonly Contender[] = [
   NONE,
-  {
-    label: 'an `INSERT` before the response',
-    peer: 'insert-before-response',
-    table: 'visits',
-    inArticle: { throughput: 27.4 },
-  },
-  {
-    label: 'a process for each visit',
-    peer: 'process-per-visit',
-    table: 'visits',
-    inArticle: { throughput: 13 },
-  },
+  inSql('an `INSERT` before the response', 'insert-before-response', 27.4),
+  inSql('a process for each visit', 'process-per-visit', 13),
   {
     label: "get and set of an array: the article's wide cache",
     peer: 'get-and-set',

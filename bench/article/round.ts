@@ -34,20 +34,8 @@ export interface Setup {
 
 type Running = Awaited<ReturnType<typeof start>>
 
-export interface Outcome {
-  readonly contender: Contender
-  /** Requests, until all that they have begun is done. */
-  readonly perSecond: number
-  readonly served: number
-  readonly counted: number
-  /** Of {@link OTHERS}. */
-  readonly others: number
-  /** Milliseconds from each visit until it was in SQL. */
-  readonly late: readonly number[]
-}
-
 /** `name`: what the names of its databases begin with. */
-export async function roundOf(setup: Setup, name: string): Promise<Outcome[]> {
+export async function roundOf(setup: Setup, name: string) {
   const running: Running[] = []
   for (const [at, contender] of CONTENDERS.entries()) {
     running.push(await start(setup, contender, `${name}_${at}`))
@@ -56,6 +44,7 @@ export async function roundOf(setup: Setup, name: string): Promise<Outcome[]> {
   return Promise.all(
     running.map(async ({ contender, site, mysqlUrl }, at) => ({
       contender,
+      /** Requests, until all that they have begun is done. */
       perSecond: speeds[at]!,
       served: site.apps[0]!.served,
       ...(await inSql(mysqlUrl, contender)),
@@ -131,10 +120,7 @@ async function visits(
   return sums.map(({ requests, ms }) => (requests / ms) * 1000)
 }
 
-async function inSql(
-  mysqlUrl: string,
-  { table }: Contender,
-): Promise<Pick<Outcome, 'counted' | 'others' | 'late'>> {
+async function inSql(mysqlUrl: string, { table }: Contender) {
   const [rows] = await asked(mysqlUrl, (sql) =>
     sql.query<RowDataPacket[]>(
       `SELECT page = '/other' AS other, UNIX_TIMESTAMP(arrived) * 1000 - created_at AS late ` +
@@ -144,7 +130,9 @@ async function inSql(
   const visits = rows.filter((row) => Number(row['other']) === 0)
   return {
     counted: visits.length,
+    /** Of {@link OTHERS}. */
     others: rows.length - visits.length,
+    /** Milliseconds from each visit until it was in SQL. */
     late: visits.map((row) => Number(row['late'])),
   }
 }

@@ -16,11 +16,8 @@ export const INSERT = 'one INSERT per visit'
 export const STATEMENTS = less('statements/visit')
 
 const PEERS = [
-  { way: WIDE_CACHE, peers: { [MARIADB]: 'wide-cache', [POSTGRES]: 'wide-cache' } },
-  {
-    way: INSERT,
-    peers: { [MARIADB]: 'insert-per-visit', [POSTGRES]: 'insert-per-visit-pg' },
-  },
+  [WIDE_CACHE, { [MARIADB]: 'wide-cache', [POSTGRES]: 'wide-cache' }],
+  [INSERT, { [MARIADB]: 'insert-per-visit', [POSTGRES]: 'insert-per-visit-pg' }],
 ] as const
 
 export interface Pace {
@@ -38,7 +35,7 @@ export async function requests(
   { rounds, seconds, warmUpSeconds }: Pace,
 ): Promise<void> {
   const ways = await Promise.all(
-    PEERS.flatMap(({ way, peers }, at) =>
+    PEERS.flatMap(([way, peers], at) =>
       servers.map(async (server) => {
         const name = `requests_${at}`
         const url = await server.create(name)

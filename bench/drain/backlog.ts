@@ -16,6 +16,9 @@ import { dimensionsAt, PROCESSES, RATE, visitAt } from './visits.js'
 /** Stamp of the frames of `createActivity`, with its defaults. */
 const STAMP = stampOf('activity')
 
+/** A frame of a writer that keeps all since its start. */
+const FIRST = { floor: 0, floorIssued: 0, floorAt: 0, dropped: 0, measure: 0 }
+
 /** The options that a site has by default. */
 export const { width, layerSeconds, cellTtlSeconds } = gridSettings({})
 
@@ -76,14 +79,9 @@ export async function fill(
   const store = async (): Promise<void> => {
     await Promise.all(
       cells.map(async (cell, column) => {
-        if (
-          cell.length > 0 &&
-          !(await cache.set(
-            keyStart + grid.keys.cell(layer, column),
-            Buffer.concat(cell),
-            cellTtlSeconds,
-          ))
-        ) {
+        if (cell.length === 0) return
+        const key = keyStart + grid.keys.cell(layer, column)
+        if (!(await cache.set(key, Buffer.concat(cell), cellTtlSeconds))) {
           throw new Error('memcached does not store a cell: give it more memory')
         }
       }),
@@ -104,21 +102,8 @@ export async function fill(
       }
       if (rows.length === 0) continue
       const bytes = Buffer.concat([Buffer.alloc(HEADER_BYTES), ...rows])
-      sealFrame(
-        bytes,
-        {
-          sequence: writer.sequence,
-          issued: writer.issued,
-          floor: 0,
-          floorIssued: 0,
-          floorAt: 0,
-          dropped: 0,
-          rowCount: rows.length,
-          measure: 0,
-        },
-        writer.id,
-        STAMP,
-      )
+      const { id, sequence, issued } = writer
+      sealFrame(bytes, { ...FIRST, sequence, issued, rowCount: rows.length }, id, STAMP)
       writer.sequence++
       writer.issued += rows.length
       cells[Math.floor(Math.random() * width)]!.push(bytes)

@@ -16,9 +16,17 @@ export const COUNTRIES = 60
 /** The grid that they wait in. */
 export const NAME = 'activity'
 
-const visitors = Array.from({ length: VISITORS }, (_, i) =>
-  createHash('sha256').update(`visitor ${i}`).digest().subarray(0, 12),
-)
+/**
+ * So many visitors.
+ *
+ * @param {number} count
+ */
+export const visitorsOf = (count) =>
+  Array.from({ length: count }, (_, i) =>
+    createHash('sha256').update(`visitor ${i}`).digest().subarray(0, 12),
+  )
+
+const visitors = visitorsOf(VISITORS)
 const pages = Array.from(
   { length: PAGES },
   (_, i) => `/forum/threads/${1000 + i * 37}-${'a-title-of-some-length'.slice(0, 4 + (i % 19))}`,

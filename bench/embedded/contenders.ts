@@ -18,6 +18,7 @@ import { TABLES } from '../drain/tables.js'
 import { NAME, visitAt } from '../drain/visits.js'
 import { tracker } from '../peers/express.js'
 import { openSqliteVisits } from '../peers/sqlite-visits.js'
+import { NOTHING_KEPT } from '../retention/removal.js'
 import type { ContenderName } from './names.js'
 
 export interface Contender {
@@ -37,9 +38,6 @@ export interface Contender {
   empty(): Promise<void>
   close(): Promise<void>
 }
-
-/** All days are closed, and nothing of closed days stays but their totals. */
-const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_400 }
 
 /** A million visits wait in the cells. */
 const MEMORY_BYTES = 512 * 1024 * 1024

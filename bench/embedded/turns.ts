@@ -7,25 +7,17 @@ import { openSync, readSync } from 'node:fs'
 
 const BEAT_MS = 1
 
-export interface Longest {
-  /** By the clock, in ms. */
-  readonly held: number
-  /** Without the time in which the thread waited for a processor. */
-  readonly own: number
-  /** Time on the processor alone. */
-  readonly cpu: number
-}
-
-/** Times of the thread, in ms. */
-interface Scheduled {
-  readonly cpu: number
-  readonly waited: number
-}
+/**
+ * ms: `held` by the clock, `own` without the time in which the thread waited for a processor, `cpu`
+ * on the processor alone.
+ */
+export type Longest = Readonly<Record<'held' | 'own' | 'cpu', number>>
 
 const room = Buffer.alloc(64)
 const schedstat = openSync('/proc/thread-self/schedstat', 'r')
 
-function scheduled(): Scheduled {
+/** Times of the thread, in ms. */
+function scheduled() {
   const length = readSync(schedstat, room, 0, room.length, 0)
   const [cpu, waited] = room.toString('latin1', 0, length).split(' ')
   return { cpu: Number(cpu) / 1e6, waited: Number(waited) / 1e6 }

@@ -11,10 +11,7 @@ export const REPEATED = 'wide-cache, fault after fault'
 /** The kind of those that happen at the same time. */
 export const MIXED = 'mixed, several at a time'
 
-export interface Counted {
-  readonly faults: number
-  readonly losing: number
-}
+type Counted = Readonly<Record<'faults' | 'losing', number>>
 
 /** `0 of 100 faults`. */
 export function counted({ faults, losing }: Counted): string {

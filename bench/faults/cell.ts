@@ -8,6 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import { Child } from '../harness/child.js'
 import type { Bench } from '../harness/part.js'
+import { urlThrough } from '../harness/sql.js'
 import type { Contender } from './contenders.js'
 
 const CLOSE_TIMEOUT_MS = 30_000
@@ -49,17 +50,13 @@ export async function startCell(bench: Bench, site: Site) {
     bench.redis(PERSISTENCE),
     bench.proxy(`127.0.0.1:${mariadb.port}`),
   ])
-  const envOf = (contender: Contender): object => {
-    const mysqlUrl = new URL(mariadb.url(databaseOf(contender)))
-    mysqlUrl.port = String(proxy.port)
-    return {
-      memcached: memcached.address,
-      redisUrl: redis.url,
-      mysqlUrl: mysqlUrl.href,
-      name: nameOf(contender, number),
-      options,
-    }
-  }
+  const envOf = (contender: Contender): object => ({
+    memcached: memcached.address,
+    redisUrl: redis.url,
+    mysqlUrl: urlThrough(proxy.port, mariadb.url(databaseOf(contender))),
+    name: nameOf(contender, number),
+    options,
+  })
   const writers: Writer[] = []
   const webs: { readonly child: Child; readonly writers: readonly Writer[] }[] = []
   let worker: Child | undefined

@@ -1,7 +1,6 @@
 /** What became of each visit, and which fault a loss belongs to. */
 import type { Pool, RowDataPacket } from 'mysql2/promise'
 import { databaseOf, timesOf, type Writer } from './cell.js'
-import type { Contender } from './contenders.js'
 
 /** A visit: when it was recorded, how often it is in SQL, and since when. */
 export interface Fate {
@@ -56,38 +55,25 @@ export function holesIn(fates: readonly Fate[]): number {
   return fates.filter(({ copies }, at) => copies === 0 && at < newest).length
 }
 
-const COUNT: Readonly<Record<Contender['table'], string>> = {
-  visits: 'COUNT(*)',
-  activities: 'COUNT(*)',
-  counts: 'SUM(views)',
-}
-
-/** Where a table has rows of several names, an index leads to them. */
-const OF_NAME: Readonly<Record<Contender['table'], string>> = {
-  visits: '',
-  activities: 'AND name = ? ',
-  counts: '',
-}
-
 /** By the visits' numbers. @throws Error if there is a visit that nobody recorded */
 export async function fatesOf(pool: Pool, writer: Writer): Promise<Fate[]> {
   const { contender, name, prefix } = writer
   const { table } = contender
   const times = timesOf(writer)
   const fates = [...times].map((at) => ({ at, copies: 0, arrived: NaN }))
+  const copies = table === 'counts' ? 'SUM(views)' : 'COUNT(*)'
+  // Where a table has rows of several names, an index leads to them.
+  const ofName = table === 'activities' ? 'AND name = ? ' : ''
   const [rows] = await pool.query<RowDataPacket[]>(
-    `SELECT page, ${COUNT[table]} AS copies, UNIX_TIMESTAMP(MIN(arrived)) AS arrived ` +
-      `FROM ${databaseOf(contender)}.${table} WHERE page LIKE ? ${OF_NAME[table]}GROUP BY page`,
+    `SELECT page, ${copies} AS copies, UNIX_TIMESTAMP(MIN(arrived)) AS arrived ` +
+      `FROM ${databaseOf(contender)}.${table} WHERE page LIKE ? ${ofName}GROUP BY page`,
     [`${prefix}%`, name],
   )
   for (const row of rows) {
     const number = Number(String(row['page']).slice(prefix.length))
     const fate = fates[number]
-    if (!fate) {
-      throw new Error(
-        `${contender.label} has visit ${number}, of ${times.length} that were recorded`,
-      )
-    }
+    const recorded = `of ${times.length} that were recorded`
+    if (!fate) throw new Error(`${contender.label} has visit ${number}, ${recorded}`)
     fate.copies = Number(row['copies'])
     fate.arrived = Number(row['arrived']) * 1000
   }

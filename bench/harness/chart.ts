@@ -4,6 +4,7 @@
  */
 
 import type { Metric, Samples } from './samples.js'
+import type { Spread } from './statistics.js'
 import { number } from './table.js'
 
 export interface Axis {
@@ -13,13 +14,10 @@ export interface Axis {
   readonly log?: boolean
 }
 
-interface Spread {
-  /** The ends of the line that shows the spread. */
-  readonly low?: number
-  readonly high?: number
-}
+/** The ends of the line that shows the spread. */
+type Ends = Partial<Pick<Spread, 'low' | 'high'>>
 
-export interface Bar extends Spread {
+export interface Bar extends Ends {
   readonly name: string
   readonly value: number
   /** Printed beside the bar. @default the value */
@@ -27,12 +25,7 @@ export interface Bar extends Spread {
 }
 
 /** A point of a line, with its spread. */
-export function pointOf(
-  x: number,
-  { median, low, high }: { median: number; low: number; high: number },
-): { x: number; y: number; low: number; high: number } {
-  return { x, y: median, low, high }
-}
+export const pointOf = (x: number, { median, low, high }: Spread) => ({ x, y: median, low, high })
 
 /** A line for each contender, over the numbers that are its settings. */
 export function linesOf(
@@ -48,12 +41,12 @@ export function linesOf(
 }
 
 /** A bar of samples: their median. */
-export function barOf(
-  name: string,
-  { median, low, high }: { median: number; low: number; high: number },
-): Bar {
-  return { name, value: median, low, high }
-}
+export const barOf = (name: string, { median, low, high }: Spread): Bar => ({
+  name,
+  value: median,
+  low,
+  high,
+})
 
 export interface BarChart {
   readonly type: 'bars'
@@ -70,7 +63,7 @@ export interface LineChart {
   readonly y: Axis
   readonly lines: readonly {
     readonly name: string
-    readonly points: readonly (Spread & { readonly x: number; readonly y: number })[]
+    readonly points: readonly (Ends & { readonly x: number; readonly y: number })[]
     /** Calculated, not measured. */
     readonly dashed?: boolean
   }[]
@@ -137,9 +130,8 @@ const STYLE =
 
 export function svg(chart: Chart): string {
   const title = wrapped(chart.title, WIDTH - 2 * MARGIN, 15 / FONT)
-  const head = title.map((line, at) =>
-    text(WIDTH / 2, MARGIN + LINE * (at + 0.7), line, 'middle', 'title'),
-  )
+  const lineAt = (at: number): number => MARGIN + LINE * (at + 0.7)
+  const head = title.map((line, at) => text(WIDTH / 2, lineAt(at), line, 'middle', 'title'))
   const top = MARGIN + LINE * title.length + 10
   const { height, parts } = chart.type === 'bars' ? bars(chart, top) : lines(chart, top)
   return [
@@ -152,20 +144,11 @@ export function svg(chart: Chart): string {
   ].join('\n')
 }
 
-interface Drawn {
-  readonly height: number
-  readonly parts: readonly string[]
-}
-
-function bars({ x, groups }: BarChart, top: number): Drawn {
+function bars({ x, groups }: BarChart, top: number) {
   const all = groups.flatMap((group) => group.bars)
   const [from, to] = [MARGIN + LABELS, WIDTH - MARGIN - VALUES]
-  const scale = scaleOf(
-    x,
-    all.flatMap(({ value, high = value, low = value }) => [value, high, low]),
-    from,
-    to,
-  )
+  const values = all.flatMap(({ value, high = value, low = value }) => [value, high, low])
+  const scale = scaleOf(x, values, from, to)
   const parts: string[] = []
   let y = top
   for (const { name, bars } of groups) {
@@ -182,39 +165,28 @@ function bars({ x, groups }: BarChart, top: number): Drawn {
       const middle = y + height / 2
       const { said = number(value) } = bar
       const ends = [scale.at(0), scale.at(value)].sort((a, b) => a - b) as [number, number]
+      const lineAt = (at: number): number => middle + 4.5 + LINE * (at - (label.length - 1) / 2)
       parts.push(
-        ...label.map((line, at) =>
-          text(
-            from - 8,
-            middle + 4.5 + LINE * (at - (label.length - 1) / 2),
-            line,
-            'end',
-            ours ? 'ours' : '',
-          ),
-        ),
+        ...label.map((line, at) => text(from - 8, lineAt(at), line, 'end', ours ? 'ours' : '')),
         `<rect x="${px(ends[0])}" y="${px(middle - BAR / 2)}" ` +
           `width="${px(ends[1] - ends[0])}" height="${BAR}" fill="${ours ? COLOURS[0] : OTHER}"/>`,
         ...(low === high ? [] : [across(scale.at(low), scale.at(high), middle)]),
-        text(Math.max(ends[1], scale.at(high)) + 6, middle + 4.5, said, 'start', ''),
+        text(Math.max(ends[1], scale.at(high)) + 6, middle + 4.5, said, 'start'),
       )
       y += height + 8
     }
     y += 8
   }
   const grid = scale.ticks.map((tick) => upright(scale.at(tick), top - 2, y))
-  const labels = scale.ticks.map((tick) =>
-    text(scale.at(tick), y + LINE, tickText(tick), 'middle', ''),
-  )
-  const name = text((from + to) / 2, y + 2 * LINE + 4, x.name, 'middle', '')
+  const labels = scale.ticks.map((tick) => text(scale.at(tick), y + LINE, tickText(tick)))
+  const name = text((from + to) / 2, y + 2 * LINE + 4, x.name)
   return { height: y + 2 * LINE + MARGIN, parts: [...grid, ...parts, ...labels, name] }
 }
 
-function lines({ x, y, lines }: LineChart, top: number): Drawn {
+function lines({ x, y, lines }: LineChart, top: number) {
   const [left, right] = [MARGIN + 80, WIDTH - MARGIN - 20]
-  const legend = legendOf(
-    lines.map(({ name }) => name),
-    right - MARGIN,
-  )
+  const names = lines.map(({ name }) => name)
+  const legend = legendOf(names, right - MARGIN)
   const from = top + legend.rows * LINE + 12
   const bottom = from + PLOT
   const shown = lines.map((line) => ({
@@ -222,31 +194,17 @@ function lines({ x, y, lines }: LineChart, top: number): Drawn {
     points: line.points.filter((point) => !y.log || point.y > 0),
   }))
   const points = shown.flatMap((line) => line.points)
-  const across = scaleOf(
-    x,
-    points.map((point) => point.x),
-    left,
-    right,
-  )
-  const up = scaleOf(
-    y,
-    points.flatMap(({ y: value, low = value, high = value }) =>
-      [value, low, high].filter((each) => !y.log || each > 0),
-    ),
-    bottom,
-    from,
-  )
+  const heights = points
+    .flatMap(({ y: value, low = value, high = value }) => [value, low, high])
+    .filter((each) => !y.log || each > 0)
+  const widths = points.map((point) => point.x)
+  const [across, up] = [scaleOf(x, widths, left, right), scaleOf(y, heights, bottom, from)]
   const parts = shown.flatMap(({ name, points, dashed = false }, at) => {
     const colour = colourOf(name, at)
     const wide = OURS.test(name) ? 3 : 1.5
-    const path = points
-      .map(
-        (point, index) =>
-          `${index === 0 ? 'M' : 'L'}${px(across.at(point.x))} ${px(up.at(point.y))}`,
-      )
-      .join('')
+    const path = points.map((point) => `${px(across.at(point.x))} ${px(up.at(point.y))}`)
     return [
-      `<path d="${path}" fill="none" stroke="${colour}" stroke-width="${wide}"` +
+      `<path d="M${path.join('L')}" fill="none" stroke="${colour}" stroke-width="${wide}"` +
         `${dashed ? ' stroke-dasharray="6 4"' : ''}/>`,
       ...points.flatMap(({ x, y: value, low, high }) => {
         const [cx, cy] = [px(across.at(x)), px(up.at(value))]
@@ -272,14 +230,14 @@ function lines({ x, y, lines }: LineChart, top: number): Drawn {
       ]),
       ...up.ticks.flatMap((tick) => [
         `<path class="grid" d="M${left} ${px(up.at(tick))}H${right}"/>`,
-        text(left - 8, up.at(tick) + 4.5, tickText(tick), 'end', ''),
+        text(left - 8, up.at(tick) + 4.5, tickText(tick), 'end'),
       ]),
       ...across.ticks.flatMap((tick) => [
         upright(across.at(tick), from, bottom),
-        text(across.at(tick), bottom + LINE, tickText(tick), 'middle', ''),
+        text(across.at(tick), bottom + LINE, tickText(tick)),
       ]),
       ...parts,
-      text((left + right) / 2, bottom + 2 * LINE + 4, x.name, 'middle', ''),
+      text((left + right) / 2, bottom + 2 * LINE + 4, x.name),
       `<text transform="translate(${MARGIN + 6} ${(from + bottom) / 2}) rotate(-90)" ` +
         `text-anchor="middle">${escaped(y.name)}</text>`,
     ],
@@ -303,22 +261,15 @@ function colourOf(name: string, at: number): string {
   return OURS.test(name) ? COLOURS[0]! : COLOURS[1 + (at % (COLOURS.length - 1))]!
 }
 
-interface Scale {
-  readonly at: (value: number) => number
-  readonly ticks: readonly number[]
-}
-
 /** From `from` to `to` on the picture. */
-function scaleOf(
-  { log = false }: Axis,
-  values: readonly number[],
-  from: number,
-  to: number,
-): Scale {
+function scaleOf({ log = false }: Axis, values: readonly number[], from: number, to: number) {
   const ticks = log ? tenfold(values) : even(Math.min(0, ...values), Math.max(0, ...values))
   const of = (value: number): number => (log ? Math.log10(value) : value)
   const [low, high] = [of(ticks[0]!), of(ticks.at(-1)!)]
-  return { ticks, at: (value) => from + ((of(value) - low) / (high - low)) * (to - from) }
+  return {
+    ticks,
+    at: (value: number): number => from + ((of(value) - low) / (high - low)) * (to - from),
+  }
 }
 
 function tenfold(values: readonly number[]): number[] {
@@ -363,7 +314,7 @@ function upright(x: number, from: number, to: number): string {
   return `<path class="grid" d="M${px(x)} ${px(from)}V${px(to)}"/>`
 }
 
-function text(x: number, y: number, said: string, anchor: string, kind: string): string {
+function text(x: number, y: number, said: string, anchor = 'middle', kind = ''): string {
   const given = kind === '' ? '' : ` class="${kind}"`
   return `<text x="${px(x)}" y="${px(y)}" text-anchor="${anchor}"${given}>${escaped(said)}</text>`
 }

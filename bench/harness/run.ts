@@ -128,21 +128,17 @@ export function tablesOf(measures: readonly Measure[]): Table[] {
     const own = measures.filter(({ metric }) => metric === title)
     const contenders = distinct(own.map(({ contender }) => contender))
     const settings = distinct(own.map(({ setting }) => setting))
-    const cell = (contender: string, setting: string): string => {
-      const found = own.find((one) => one.contender === contender && one.setting === setting)
+    const [row, column, rows, columns] =
+      settings.length > contenders.length
+        ? (['setting', 'contender', settings, contenders] as const)
+        : (['contender', 'setting', contenders, settings] as const)
+    const cell = (one: string, other: string): string => {
+      const found = own.find((measure) => measure[row] === one && measure[column] === other)
       return found ? withSpread(found) : ''
     }
-    const rows =
-      settings.length > contenders.length
-        ? settings.map((setting) => ({
-            setting,
-            ...Object.fromEntries(contenders.map((name) => [name, cell(name, setting)])),
-          }))
-        : contenders.map((contender) => ({
-            contender,
-            ...Object.fromEntries(settings.map((name) => [name, cell(contender, name)])),
-          }))
-    return { title, rows }
+    const cells = (one: string) =>
+      Object.fromEntries(columns.map((other) => [other, cell(one, other)]))
+    return { title, rows: rows.map((one) => ({ [row]: one, ...cells(one) })) }
   })
 }
 

@@ -12,6 +12,13 @@ export async function rowOf<Column extends string>(
   return Object.fromEntries(numbers) as Record<Column, number>
 }
 
+/** The URL of a database of MySQL, through another port of this machine. */
+export function urlThrough(port: number, url: string): string {
+  const through = new URL(url)
+  through.port = String(port)
+  return through.href
+}
+
 /** Asks on a connection of its own. */
 export async function asked<Answer>(
   url: string,

@@ -1,4 +1,5 @@
 /** Tables as a terminal and a README both show them. */
+import type { Spread } from './statistics.js'
 
 export interface Table {
   readonly title: string
@@ -45,10 +46,7 @@ export function number(value: number): string {
 }
 
 /** `12.3 (11.9-12.8)`, `1.2 (-0.3 to 2)`: the median and the middle half. */
-export function withSpread(
-  { median, low, high }: { median: number; low: number; high: number },
-  show = number,
-): string {
+export function withSpread({ median, low, high }: Spread, show = number): string {
   return `${show(median)} (${show(low)}${low < 0 ? ' to ' : '-'}${show(high)})`
 }
 
@@ -56,7 +54,7 @@ export function withSpread(
  * A cost with its interval: `14 (9.1-18)`; `less than 3.1` where it cannot be told from none, and
  * `not measurable` where it would be less than nothing.
  */
-export function costText(cost: { median: number; low: number; high: number }): string {
+export function costText(cost: Spread): string {
   if (cost.low > 0) return withSpread(cost)
   return cost.high > 0 ? `less than ${number(cost.high)}` : 'not measurable'
 }

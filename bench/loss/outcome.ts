@@ -5,11 +5,7 @@
 import { asked, rowOf } from '../harness/sql.js'
 import { sum } from '../harness/statistics.js'
 
-export interface Outcome {
-  readonly recorded: number
-  readonly lost: number
-  readonly duplicated: number
-}
+export type Outcome = Readonly<Record<'recorded' | 'lost' | 'duplicated', number>>
 
 /**
  * Returns the outcomes of the rows in `table`, whose pages are `/job/process/number`. @throws Error
@@ -32,11 +28,8 @@ export async function outcomes(
       if (different > count) {
         throw new Error(`${id} has ${different} visits, of ${count} that were recorded`)
       }
-      found.set(id, {
-        recorded: count,
-        lost: count - different,
-        duplicated: visits - different,
-      })
+      const [lost, duplicated] = [count - different, visits - different]
+      found.set(id, { recorded: count, lost, duplicated })
     }
     return found
   })
@@ -44,6 +37,6 @@ export async function outcomes(
 
 /** Returns the outcome of several jobs together. */
 export function total(outcomes: readonly Outcome[]): Outcome {
-  const all = (of: 'recorded' | 'lost' | 'duplicated') => sum(outcomes.map((one) => one[of]))
+  const all = (of: keyof Outcome): number => sum(outcomes.map((one) => one[of]))
   return { recorded: all('recorded'), lost: all('lost'), duplicated: all('duplicated') }
 }

@@ -9,6 +9,7 @@ import type { MariaDb } from '../../test/servers/mariadb.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
+import { urlThrough } from '../harness/sql.js'
 import { Pace } from './load.js'
 import { type App, startSite } from './site.js'
 import {
@@ -124,10 +125,9 @@ async function start(
     startFaultyTcp(`127.0.0.1:${mariadb.port}`),
   ])
   bench.after(() => proxy.close())
-  const mysqlUrl = new URL(mariadb.url(database))
-  mysqlUrl.port = String(proxy.port)
+  const mysqlUrl = urlThrough(proxy.port, mariadb.url(database))
   const { peer } = one.contender
-  const own = { peer, mysqlUrl: mysqlUrl.href, options: { collect: EVERY_THREE_SECONDS } }
+  const own = { peer, mysqlUrl, options: { collect: EVERY_THREE_SECONDS } }
   const given = { contenders: [own], renderings: 1, memcached: memcached.address, redisUrl }
   const site = await startSite(given, bench.after, alone)
   return { ...one, site, app: site.apps[0]!, memcached, proxy }

@@ -74,12 +74,7 @@ export const MARIADB = [
 /** The grid, some of it empty since memcached has fixed sizes of items. */
 const MEMCACHED_MB = { quick: 128, normal: 512, full: 2048 }
 
-interface Answer {
-  readonly ms: number
-  readonly heldMs: number
-  readonly peakMiB: number
-  readonly heapMiB: number
-}
+type Answer = Record<'ms' | 'heldMs' | 'peakMiB' | 'heapMiB', number>
 
 interface Contender {
   readonly label: string

@@ -6,14 +6,7 @@ import { barChart, barOf, type Chart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { median, sum } from '../harness/statistics.js'
 import { number } from '../harness/table.js'
-import {
-  type Meter,
-  type Prepared,
-  type Step,
-  steps,
-  WITH_DIMENSIONS,
-  WITHOUT_DIMENSIONS,
-} from '../micro/steps.js'
+import * as micro from '../micro/steps.js'
 import { less } from '../harness/samples.js'
 import { rotated } from '../harness/order.js'
 
@@ -29,13 +22,10 @@ const VISIT = ''
 /** Time that the values of all ready-made dimensions may add to a visit. */
 const MOST_DIMENSIONS_NS = 2_000
 
-interface Cost {
-  readonly ns: number
-  readonly bytes: number
-}
+type Cost = Record<'ns' | 'bytes', number>
 
 export async function run(bench: Bench): Promise<Chart> {
-  const all = await steps(bench)
+  const all = await micro.steps(bench)
   const rounds = bench.setting('rounds', 3, 5, 31)
   const runs = bench.setting('runs a round', 400, 700, 3_000)
   const warmUp = bench.setting('runs to warm up', 2_000, 2_500, 20_000)
@@ -50,10 +40,8 @@ export async function run(bench: Bench): Promise<Chart> {
       measured.set(step.name, await cost(step, runs))
     }
     const parts = all.flatMap(({ name, role }) => (role === 'step' ? measured.get(name)! : []))
-    measured.set(SUM, {
-      ns: sum(parts.map(({ ns }) => ns)),
-      bytes: sum(parts.map(({ bytes }) => bytes)),
-    })
+    const sumOf = (what: keyof Cost): number => sum(parts.map((part) => part[what]))
+    measured.set(SUM, { ns: sumOf('ns'), bytes: sumOf('bytes') })
     for (const [name, { ns, bytes }] of measured) {
       bench.samples.add(name, VISIT, NS, ns)
       bench.samples.add(name, VISIT, BYTES, bytes)
@@ -68,9 +56,9 @@ export async function run(bench: Bench): Promise<Chart> {
 
 /** Both are measured in each round, so what the machine does falls on both. */
 function claims({ samples, claim }: Bench): void {
-  const without = samples.of(WITHOUT_DIMENSIONS, VISIT, NS)
+  const without = samples.of(micro.WITHOUT_DIMENSIONS, VISIT, NS)
   const more = median(
-    samples.of(WITH_DIMENSIONS, VISIT, NS).map((ns, round) => ns - without[round]!),
+    samples.of(micro.WITH_DIMENSIONS, VISIT, NS).map((ns, round) => ns - without[round]!),
   )
   claim(
     `All ready-made dimensions add at most ${number(MOST_DIMENSIONS_NS)} ns to a visit ` +
@@ -80,21 +68,25 @@ function claims({ samples, claim }: Bench): void {
 }
 
 /** Returns the cost of a round: the median run, less the cost of measuring. */
-async function cost(step: Step, runs: number): Promise<Cost> {
+async function cost(step: micro.Step, runs: number): Promise<Cost> {
   return {
     ns: await reading(step, runs, nanoseconds),
     bytes: await reading(step, Math.ceil(runs * BYTES_SHARE), heapBytes),
   }
 }
 
-async function reading({ prepare, run }: Step, runs: number, read: () => number): Promise<number> {
+async function reading(
+  { prepare, run }: micro.Step,
+  runs: number,
+  read: () => number,
+): Promise<number> {
   const meter = new Reader(read)
   let given = 0
   const stats = await measure(
     function* () {
       yield {
         0: () => (given++ % TURN === 0 ? delay(1).then(prepare) : prepare()),
-        manual(prepared: Prepared) {
+        manual(prepared: micro.Prepared) {
           meter.sum = 0
           run(prepared, meter)
           return meter.sum
@@ -109,7 +101,7 @@ async function reading({ prepare, run }: Step, runs: number, read: () => number)
 /**
  * Adds up how far a reading has come between `on` and `off`, without what the reading itself takes.
  */
-class Reader implements Meter {
+class Reader implements micro.Meter {
   sum = 0
   readonly #read: () => number
   readonly #own: number

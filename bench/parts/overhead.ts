@@ -156,11 +156,10 @@ function claimCost(bench: Bench): void {
       cost.median <= most,
     )
   }
-  for (const other of contenders.ACCEPTED) {
-    const theirs = over(bench, other.label, FULL_LOAD)
+  for (const { label } of contenders.ACCEPTED) {
+    const theirs = over(bench, label, FULL_LOAD)
     claim(
-      `${FULL_LOAD}: wide-cache takes less than ${other.label} (here ` +
-        `${withSpread(theirs)} µs)`,
+      `${FULL_LOAD}: wide-cache takes less than ${label} (here ${withSpread(theirs)} µs)`,
       ours.median < theirs.median,
     )
   }
@@ -188,11 +187,8 @@ function claimThroughput({ claim, samples }: Bench): void {
   )
   for (const other of [INSERT, contenders.GET_AND_SET]) {
     const ratio = ours / ofHook(other)
-    claim(
-      `${FULL_LOAD}: at least 1.5 times the throughput of ${other.label} (here ` +
-        `${number(ratio)})`,
-      ratio >= 1.5,
-    )
+    const text = `${FULL_LOAD}: at least 1.5 times the throughput of ${other.label}`
+    claim(`${text} (here ${number(ratio)})`, ratio >= 1.5)
   }
 }
 

@@ -92,15 +92,13 @@ async function lifeBeside(
     const setting = period.removes ? REMOVES : COLLECTS
     await note(bench, others, setting)
     const kept = await count(database, 'activity_seconds', 'SUM(views)')
-    const samples: [metric: Metric, value: number][] = [
-      [names.BROUGHT, life.rate * life.everySeconds],
-      [names.REMOVED, brought - kept - removed],
-      [names.OVERDUE, period.overdueSeconds],
-      [names.BEHIND, period.behindSeconds],
-      [names.CALL, period.longestCallMs],
-      [names.CLOSED, period.closedDays],
-    ]
-    for (const [metric, value] of samples) bench.samples.add(COLLECTOR, setting, metric, value)
+    const add = bench.samples.add.bind(bench.samples, COLLECTOR, setting)
+    add(names.BROUGHT, life.rate * life.everySeconds)
+    add(names.REMOVED, brought - kept - removed)
+    add(names.OVERDUE, period.overdueSeconds)
+    add(names.BEHIND, period.behindSeconds)
+    add(names.CALL, period.longestCallMs)
+    add(names.CLOSED, period.closedDays)
     removed = brought - kept
   })
   const brought = life.rate * life.seconds
@@ -156,10 +154,8 @@ function claims({ samples, claim }: Bench, rows: string, life: Life): void {
 }
 
 function chart({ samples }: Bench, life: Life): Chart {
-  const periods = (metric: Metric): readonly number[] => [
-    ...samples.of(BESIDE, COLLECTS, metric),
-    ...samples.of(BESIDE, REMOVES, metric),
-  ]
+  const periods = (metric: Metric) =>
+    [COLLECTS, REMOVES].flatMap((setting) => samples.of(BESIDE, setting, metric))
   return {
     type: 'lines',
     title:

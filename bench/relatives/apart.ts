@@ -11,7 +11,7 @@ import type { Child } from '../harness/child.js'
 import type { Bench } from '../harness/part.js'
 import { start as startRow } from '../peers/update-one-row.js'
 import { more } from '../harness/samples.js'
-import { rowOf } from '../harness/sql.js'
+import { rowOf, urlThrough } from '../harness/sql.js'
 
 export const ONE_ROW = 'one row, a process each'
 export const SHARDED = 'ShardedCounter, a process each'
@@ -63,7 +63,7 @@ export async function apart(
   await replicate(bench, replicated)
   const counters = [
     ...(await both(mariadb, PLACES.near, mariadb.url())),
-    ...(await both(mariadb, PLACES.away, urlOf(mariadb, await proxy(bench, mariadb)))),
+    ...(await both(mariadb, PLACES.away, urlThrough(await proxy(bench, mariadb), mariadb.url()))),
     ...(await both(replicated, PLACES.replica, replicated.url())),
   ]
   const callers = Array.from({ length: MOST_PROCESSES }, () => bench.child(PROGRAM))
@@ -154,12 +154,6 @@ async function proxy(bench: Bench, { port }: MariaDb): Promise<number> {
   const away = await bench.proxy(`127.0.0.1:${port}`)
   away.delay(AWAY_MS)
   return away.port
-}
-
-function urlOf(mariadb: MariaDb, port: number): string {
-  const url = new URL(mariadb.url())
-  url.port = String(port)
-  return url.href
 }
 
 /** Gives `primary` a replica that is as far away, and waits until it is connected. */

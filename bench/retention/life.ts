@@ -7,7 +7,7 @@ import { commitVisits } from '../../src/activity/commit.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { DAY_MS } from '../../src/support/clock.js'
-import { CALL_MS } from './removal.js'
+import { CALL_MS, count } from './removal.js'
 import { FAST, NAME, visitsBetween } from './visits.js'
 
 /** Values by the hour stay for this many days, and a day is closed so long after its end. */
@@ -53,14 +53,9 @@ export async function live(
   const midnight = (Math.ceil(Date.now() / DAY_MS) + 1) * DAY_MS
   const siteTime = (second: number): number =>
     midnight + FAST * (second * 1000 - BEFORE_MIDNIGHT_MS)
-  const kept = {
-    rowsMs: keptSeconds * FAST * 1000,
-    valuesDays: VALUES_DAYS,
-    vanishedSeconds: VANISHED_SECONDS,
-  }
-  let dueAt = 0
-  let closedDays = 0
-  let longestCallMs = 0
+  const rowsMs = keptSeconds * FAST * 1000
+  const kept = { rowsMs, valuesDays: VALUES_DAYS, vanishedSeconds: VANISHED_SECONDS }
+  let [dueAt, closedDays, longestCallMs] = [0, 0, 0]
   for (let second = 1; second <= seconds; second++) {
     await delay(Math.max(0, second - elapsed()) * 1000)
     const context = { now: siteTime(second), name: NAME }
@@ -79,7 +74,8 @@ export async function live(
       dueAt = more ? 0 : elapsed() + everySeconds
     }
     if (second % everySeconds !== 0) continue
-    const age = (context.now - (await oldestOf(database))) / FAST / 1000
+    const oldest = (await count(database, 'activity_seconds', 'MIN(second)')) * 1000
+    const age = (context.now - oldest) / FAST / 1000
     await onPeriod({
       removes: second > keptSeconds,
       brought: second * rate,
@@ -90,13 +86,4 @@ export async function live(
     })
     longestCallMs = 0
   }
-}
-
-/** Returns the start of the oldest second that has rows. */
-async function oldestOf(database: Database): Promise<number> {
-  const { rows } = await database.query(
-    'SELECT MIN(second) AS second FROM activity_seconds WHERE name = ?',
-    [NAME],
-  )
-  return Number(rows[0]!['second']) * 1000
 }

@@ -9,15 +9,12 @@ import { sum } from '../harness/statistics.js'
 export const CALL_MS = 250
 
 /** All days are closed, and nothing of closed days stays but their totals. */
-const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_400 }
+export const NOTHING_KEPT = { rowsMs: -86_400_000, valuesDays: 0, vanishedSeconds: -86_400 }
 
 /** Visits a second in the rows that are brought and removed. */
 const VISITS_A_SECOND = 4_000
 
-export interface Work {
-  readonly rows: number
-  readonly ms: number
-}
+type Work = Readonly<Record<'rows' | 'ms', number>>
 
 /** Rows a second. */
 export function speedOf(work: readonly Work[]): number {

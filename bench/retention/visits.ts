@@ -1,7 +1,6 @@
 /** Visits of a busy site whose days pass quickly. */
-import { createHash } from 'node:crypto'
 import type { Visit } from '../../src/activity/visit.js'
-import { NAME, PAGES, visitAt } from '../drain/visits.js'
+import { NAME, PAGES, visitAt, visitorsOf } from '../drain/visits.js'
 
 export { NAME, PAGES }
 
@@ -11,9 +10,7 @@ export const FAST = 60
 /** A day of 24 minutes has some ten visits of each. */
 export const VISITORS = 200_000
 
-const visitors = Array.from({ length: VISITORS }, (_, i) =>
-  createHash('sha256').update(`visitor ${i}`).digest().subarray(0, 12),
-)
+const visitors = visitorsOf(VISITORS)
 
 /** `count` visits from `from` until `to`, in milliseconds since the Unix epoch. */
 export function visitsBetween(from: number, to: number, count: number): Visit[] {

@@ -44,14 +44,9 @@ export const LIMITS = {
  * The frames of one writer: a frame opens with a visit and is closed with its 16th, but not before
  * it is `enoughSeconds` old, nor later than `longestSeconds`, or when it is full.
  */
-export function framesOf(
-  rate: number,
-  rowBytes: number,
-): { rowsPerFrame: number; perSecond: number; bytes: number } {
-  const full = Math.min(
-    LIMITS.frameRows,
-    Math.floor((LIMITS.frameBytes - LIMITS.frameHeaderBytes) / rowBytes),
-  )
+export function framesOf(rate: number, rowBytes: number) {
+  const fitting = Math.floor((LIMITS.frameBytes - LIMITS.frameHeaderBytes) / rowBytes)
+  const full = Math.min(LIMITS.frameRows, fitting)
   const within = (seconds: number): number => 1 + rate * seconds
   const enough = Math.max(ENOUGH_ROWS, within(GRID.enoughSeconds))
   const rowsPerFrame = Math.min(full, enough, within(GRID.longestSeconds))
@@ -98,16 +93,7 @@ export function widthFor(framesPerLayer: number, frameBytes: number): number {
 }
 
 /** Traffic between writers, collector and cache for one layer. */
-export interface CacheWork {
-  readonly operations: number
-  /** Both ways, memcached's binary protocol included, TCP's headers not. */
-  readonly bytes: number
-  /** Bytes that appends copy: a cell of final size S, on its way there, S/2 a frame. */
-  readonly copiedBytes: number
-  readonly cells: number
-  /** Times that writers read the hint. */
-  readonly looks: number
-}
+export type CacheWork = ReturnType<typeof cacheWorkOf>
 
 /**
  * Returns the work of one layer. Each frame is an `append`; if the cell is new, it finds none, and
@@ -123,7 +109,7 @@ export function cacheWorkOf(layer: {
   writers: number
   width: number
   keyBytes: number
-}): CacheWork {
+}) {
   const { frames, frameBytes, width, keyBytes } = layer
   const cells = hit(width, frames)
   const looks = hit(layer.writers, frames) * (1 + GRID.periodSeconds / 2 / LIMITS.tickSeconds)
@@ -144,9 +130,12 @@ export function cacheWorkOf(layer: {
   const watermark = (1 + frames) * (HEADER + keyBytes + HEADER + 8 + '1234567890'.length)
   return {
     operations: frames + cells + frames + width + MEMORY_KEYS.length + cells + 2 + looks,
+    /** Both ways, memcached's binary protocol included, TCP's headers not. */
     bytes: appends + adds + gets + memory + deletes + watermark + hints,
+    /** Bytes that appends copy: a cell of final size S, on its way there, S/2 a frame. */
     copiedBytes: (frames * ((frames / width) * frameBytes)) / 2,
     cells,
+    /** Times that writers read the hint. */
     looks,
   }
 }

@@ -55,13 +55,10 @@ export async function record(
 
 /** Makes each row `times` rows, and the sums what the rows then say. */
 export async function multiply(sql: Connection, times: number): Promise<void> {
-  const more = Array.from({ length: times - 1 }, (_, i) => `SELECT ${i + 1} AS time`).join(
-    ' UNION ALL ',
-  )
   await sql.query(
     'INSERT INTO activities (name, created_at, number, visitor, page) SELECT name, created_at, ' +
-      'number + more.time * (SELECT MAX(number) FROM activities), visitor, page ' +
-      `FROM activities JOIN (${more}) AS more`,
+      'number + seq * (SELECT MAX(number) FROM activities), visitor, page ' +
+      `FROM activities JOIN seq_1_to_${times - 1}`,
   )
   for (const table of ['activity_seconds', 'activity_hours', 'activity_hour_values']) {
     await sql.query(`UPDATE ${table} SET views = views * ?`, [times])
@@ -85,8 +82,6 @@ export async function addHistory(sql: Connection): Promise<number> {
     `SELECT MIN(created_at) DIV ${HOUR_MS} AS first FROM activities`,
   )
   const day = Math.floor(first / HOURS)
-  const numbers = (count: number): string =>
-    Array.from({ length: count }, (_, i) => `SELECT ${i + 1} AS ago`).join(' UNION ALL ')
   await sql.query('UPDATE activity_books SET open_day = ?, open_hour = ?', [day, day * HOURS])
   for (const [table, period, columns, count, newest] of [
     ['activity_hour_values', 'hour', 'value, views', HOURS, first],
@@ -100,8 +95,8 @@ export async function addHistory(sql: Connection): Promise<number> {
       ? `name, dimension, ${period}, value, views`
       : `name, ${period}, views, late, visitors`
     await sql.query(
-      `INSERT INTO ${table} (${names}) SELECT name, ${ofValues ? 'dimension, ' : ''}? - ago, ` +
-        `${columns} FROM ${from} JOIN (${numbers(count)}) AS before_it WHERE hour = ?`,
+      `INSERT INTO ${table} (${names}) SELECT name, ${ofValues ? 'dimension, ' : ''}? - seq, ` +
+        `${columns} FROM ${from} JOIN seq_1_to_${count} WHERE hour = ?`,
       [newest, first],
     )
   }
