@@ -114,15 +114,8 @@ async function guard(
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     process.once(signal, () => stopped.abort(new Error(`Stopped by ${signal}`)))
   }
-  const worse = await compareAgainst(
-    {
-      commit,
-      parts: names.length === 0 ? PARTS : names,
-      mode: modeOf(modes),
-      repetitions: Number(repetitions),
-    },
-    stopped.signal,
-  )
+  const [parts, times] = [names.length === 0 ? PARTS : names, Number(repetitions)]
+  const worse = await compareAgainst(commit, parts, modeOf(modes), times, stopped.signal)
   return worse ? 1 : 0
 }
 

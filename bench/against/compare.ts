@@ -13,14 +13,6 @@ import { markdown } from '../harness/table.js'
 import { build, commitOf, ended, titleOf, workingTree } from './tree.js'
 import { type Verdict, verdict } from './verdict.js'
 
-export interface Comparing {
-  readonly commit: string
-  readonly parts: readonly string[]
-  readonly mode: Mode
-  /** Number of runs of each part in each tree. */
-  readonly repetitions: number
-}
-
 /** A tree that parts can be run in. */
 interface Bench {
   readonly name: string
@@ -31,11 +23,16 @@ interface Bench {
 }
 
 /**
- * Prints what it finds. Resolves to whether something is worse beyond the spread. @throws Error if
- * the commit is unknown, cannot be built, or a part fails in one of the trees
+ * Prints what it finds. `repetitions`: runs of each part in each tree. Resolves to whether
+ * something is worse beyond the spread.
+ *
+ * @throws Error if the commit is unknown, cannot be built, or a part fails in one of the trees
  */
 export async function compareAgainst(
-  { commit: name, parts, mode, repetitions }: Comparing,
+  name: string,
+  parts: readonly string[],
+  mode: Mode,
+  repetitions: number,
   signal: AbortSignal,
 ): Promise<boolean> {
   const commit = commitOf(name)

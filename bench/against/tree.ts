@@ -53,29 +53,23 @@ export function workingTree(root = ROOT): string {
   return `the working tree (${head}${changes === 0 ? '' : ` and ${files}`})`
 }
 
-export interface Tree {
-  readonly folder: string
-  /** An empty folder beside it, removed with it. */
-  readonly scratch: string
-  /** Idempotent. */
-  remove(): void
-}
-
 /**
  * Checks out a commit and builds it. `signal` ends it at any time; nothing is left behind then.
  *
  * @throws Error with the end of what was printed, if it cannot be built
  */
-export async function build(commit: string, signal: AbortSignal): Promise<Tree> {
+export async function build(commit: string, signal: AbortSignal) {
   const parent = mkdtempSync(join(tmpdir(), 'wide-cache-against-'))
   const folder = join(parent, 'tree')
   const modules = join(folder, 'node_modules')
   mkdirSync(join(parent, 'scratch'))
   let linked = false
-  const tree: Tree = {
+  const tree = {
     folder,
+    /** An empty folder beside it, removed with it. */
     scratch: join(parent, 'scratch'),
-    remove() {
+    /** Idempotent. */
+    remove(): void {
       // First the link, so that nobody can walk through it into the dependencies of this tree.
       if (linked) unlinkSync(modules)
       linked = false
