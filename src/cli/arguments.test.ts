@@ -175,6 +175,9 @@ test('quarantine takes what is to be done and with which frames', () => {
   assert.deepEqual(action('show', '7'), { verb: 'show', id: 7 })
   assert.deepEqual(action('retry', '7', '9', '7'), { verb: 'retry', ids: [7, 9] })
   assert.deepEqual(action('drop', 'all'), { verb: 'drop', ids: 'all' })
+  const ids = Array.from({ length: 1_001 }, (_, at) => String(at + 1))
+  assert.deepEqual(action('drop', ...ids.slice(1)), { verb: 'drop', ids: ids.slice(1).map(Number) })
+  assert.throws(() => action('drop', ...ids), /quarantine takes 1000 ids at most/)
   assert.deepEqual(commandOf(['quarantine', 'list', '--name', 'a', '--json']), {
     command: 'quarantine',
     options: { database: undefined, name: 'a', json: true, action: { verb: 'list' } },

@@ -1,0 +1,78 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { createActivity } from '../activity/site-activity.js'
+import { memory } from '../cache/memory.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { createHits } from '../hits/item-hits.js'
+import { eventually } from '../support/eventually.fixture.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { SILENT } from '../support/logger.js'
+import { WideCache } from '../wide-cache/wide-cache.js'
+import { wrapped } from '../../test/servers/wrapped.js'
+import { collect } from './collect.js'
+import { DOCTOR_KIND } from './doctor/whole-way.js'
+
+const UNSET = {
+  name: undefined,
+  width: undefined,
+  layerSeconds: undefined,
+  drainAfterLayers: undefined,
+  cellTtlSeconds: undefined,
+  retentionHours: undefined,
+  listen: undefined,
+  module: undefined,
+}
+
+test('a longer lifetime of cells starts a collector anew, and the old one ends', async () => {
+  const database = sqlite(':memory:')
+  // The command closes its database and its cache; these serve the sites, too.
+  const kept = wrapped(database, { close: async () => undefined })
+  const store = memory()
+  const shared = { scope: 'shared', close: async () => undefined } as const
+  const cache = wrapped(store, shared)
+  let asked = 0
+  const collectors = wrapped(store, { ...shared, get: (key) => (asked++, store.get(key)) })
+  const options = { database: kept, cache, collect: false, logger: SILENT } as const
+  const activity = createActivity({ ...options, name: 'site' })
+  const hits = createHits({ ...options, name: 'threads' })
+  const commit = async () => undefined
+  const rows = new WideCache<number>({ ...options, name: 'own', kind: 'clicks', commit })
+  const doctor = new WideCache<number>({ ...options, name: 'doctor.1', kind: DOCTOR_KIND, commit })
+  activity.record({ page: '/' })
+  hits.record('a')
+  rows.append(1)
+  doctor.append(1)
+  const all = [activity, hits, rows, doctor]
+  for (const one of all) {
+    await one.migrate()
+    await one.flush()
+  }
+
+  const log = keptLog()
+  const stop = new AbortController()
+  const given = { ...UNSET, cache: collectors, database: kept, collect: '* * * * * *' }
+  const ended = collect(given as never, log, stop.signal)
+  const begun = () => log.matching(/collecting "/)
+  await eventually('all are looked at', () => begun().length >= 3)
+  await database.query(
+    "UPDATE wide_cache_names SET cell_ttl_seconds = cell_ttl_seconds + 60 WHERE name = 'site'",
+  )
+  await eventually('the name is collected anew', () => begun().length === 4)
+  assert.deepEqual(begun(), [
+    'wide-cache: collecting "hits.threads" (hits)',
+    begun()[1],
+    'wide-cache: collecting "site" (activity)',
+    'wide-cache: collecting "site" (activity)',
+  ])
+  assert.match(begun()[1]!, /^wide-cache: not collecting "own": "own" has rows of kind "clicks"/)
+  assert.deepEqual(log.matching(/doctor/), [])
+  stop.abort()
+  await ended
+  const before = asked
+  assert(before > 0)
+  // Longer than all of two runs of a collector that was left.
+  await new Promise((resolve) => setTimeout(resolve, 2_500))
+  assert.equal(asked, before)
+  for (const one of all) await one.close()
+  await database.close()
+})
