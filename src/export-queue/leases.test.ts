@@ -110,3 +110,29 @@ test('a lease that is renewed, or rests, while another process looks at it stays
     await database.close()
   }
 })
+
+test('of leases that are over the next one has the most failures, with the reason', async () => {
+  for (const order of [
+    [0, 3],
+    [3, 0],
+  ]) {
+    const database = sqlite(':memory:')
+    await database.migrate()
+    const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
+    const leases = new RangeLeases(migrated, 'out', systemEnvironment)
+    // Two buckets that became one.
+    for (const [bucket, failures] of order.entries()) {
+      const first = bucket * 10
+      const lease = await database.transaction((tx) => leases.take(tx, { first, last: first + 9 }))
+      await database.query(
+        'UPDATE export_queue_leases SET failures = ?, reason = ?, held_until = 0 WHERE holder = ?',
+        [failures, `after ${failures}`, lease!.holder],
+      )
+    }
+    const lease = await database.transaction((tx) => leases.take(tx, { first: 0, last: 19 }))
+    assert.equal(lease?.failures, 3)
+    const { rows } = await database.query('SELECT failures, reason FROM export_queue_leases')
+    assert.deepEqual(rows, [{ failures: 3, reason: 'after 3' }])
+    await database.close()
+  }
+})

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UTC } from '../support/calendar.js'
+import { DAY_MS } from '../support/clock.js'
+import { InventedSource } from './invented-source.fixture.js'
+import { csvOf, shownTable } from './rows.js'
+import type { ListRange } from './source.js'
+
+const NOW = Date.UTC(2026, 10, 30, 12)
+
+/** Page views of pages this week, and in the week before. */
+const VIEWS: Readonly<Record<string, readonly [now: number, before: number]>> = {
+  '/new': [5, 0],
+  '/same': [4, 4],
+  '/twice': [2, 1],
+}
+
+class Weeks extends InventedSource {
+  override async top(_: string, { to }: ListRange) {
+    const week = to > NOW - 6 * DAY_MS ? 0 : 1
+    const figures = Object.entries(VIEWS)
+      .map(([value, views]) => ({ value, pageViews: views[week] }))
+      .filter(({ pageViews }) => pageViews > 0)
+    return { figures, asOf: new Date(NOW).toISOString(), stale: false }
+  }
+
+  async firstDay() {
+    return '2020-01-01'
+  }
+}
+
+test('a value that is new has no change, which would be without end', async () => {
+  const source = new Weeks(() => NOW)
+  const firstDay = () => source.firstDay()
+  const tables = { source, totals: source, dimensions: ['page'], hits: [], firstDay, calendar: UTC }
+  const table = await shownTable(tables, '/shown.csv?dimension=page&range=7d', NOW)
+  const { figures } = await table.read()
+  const changes = figures.map((row) => {
+    const { value, before, change } = row as Readonly<Record<string, unknown>>
+    return [value, before, change]
+  })
+  assert.deepEqual(changes, [
+    ['/new', 0, null],
+    ['/same', 4, 0],
+    ['/twice', 1, 1],
+  ])
+  assert.doesNotMatch(csvOf(table, figures), /Infinity|NaN/)
+})
