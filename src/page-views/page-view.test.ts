@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Exchange, verdictOf } from './page-view.js'
+import { type Exchange, isGone, verdictOf } from './page-view.js'
 
 const PAGE: Exchange = {
   method: 'GET',
@@ -38,5 +38,22 @@ test('the first reason why a response is no page is told', () => {
     [{ ...PAGE, headers: fetched, type: 'text/css', status: 404, method: 'POST' }, 'method'],
   ] as const) {
     assert.equal(verdictOf(exchange), verdict)
+  }
+})
+
+test('a page is gone where a person went to an address that leads to nothing', () => {
+  for (const [fields, gone] of [
+    [{ status: 404 }, true],
+    [{ status: 410 }, true],
+    [{ status: 403 }, false],
+    [{ status: 500 }, false],
+    [{ status: 200 }, false],
+    [{ status: 404, method: 'HEAD' }, false],
+    [{ status: 404, method: 'POST' }, false],
+    [{ status: 404, isBot: true }, false],
+    [{ status: 404, headers: { ...PAGE.headers, purpose: 'prefetch' } }, false],
+    [{ status: 404, headers: { 'sec-fetch-dest': 'image' } }, false],
+  ] as const) {
+    assert.equal(isGone({ ...PAGE, ...fields }), gone, JSON.stringify(fields))
   }
 })

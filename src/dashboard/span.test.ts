@@ -1,0 +1,29 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UTC } from '../support/calendar.js'
+import { spanOf } from './span.js'
+
+const NOW = Date.UTC(2026, 10, 30, 12)
+const day = (ms: number): string => new Date(ms).toISOString().slice(0, 10)
+
+test('a span is compared with the time before it, or with that of a year ago', async () => {
+  for (const [query, by, before, yearAgo] of [
+    ['range=today', 'hour', '2026-11-23 2026-11-24', '2025-12-01 2025-12-02'],
+    ['range=7d', 'day', '2026-11-17 2026-11-24', '2025-11-25 2025-12-02'],
+    ['range=month', 'day', '2026-09-27 2026-10-27', '2025-11-02 2025-12-02'],
+    ['range=12m', 'month', '2024-12-01 2025-12-01', '2024-12-01 2025-12-01'],
+    ['from=2026-07-01&to=2026-09-30', 'week', '2026-03-23 2026-06-29', '2025-06-30 2025-10-06'],
+    ['from=2026-01-01&to=2026-09-30', 'month', '2025-04-01 2026-01-01', '2025-01-01 2025-10-01'],
+  ] as const) {
+    for (const [against, wanted] of [
+      ['before', before],
+      ['year', yearAgo],
+      ['none', undefined],
+    ] as const) {
+      const asked = new URLSearchParams(`${query}&against=${against}`)
+      const span = await spanOf(asked, { now: NOW, calendar: UTC, firstDay: async () => null })
+      const shown = span.before && `${day(span.before.from)} ${day(span.before.to)}`
+      assert.deepEqual([span.by, shown ?? undefined], [by, wanted], `${query} ${against}`)
+    }
+  }
+})
