@@ -1192,6 +1192,16 @@ test('a list that is older than the rest says of when it is', () =>
     await shows(page.locator('#status'), /^Live$/)
   }))
 
+test('the lists further down, which wait until they are seen, do not move for ever', () =>
+  onStage({ reducedMotion: 'no-preference' }, async ({ page }) => {
+    await filled(page)
+    const ends = await page.evaluate<number[]>(
+      `document.getAnimations().map(({ effect }) => effect.getComputedTiming().endTime)`,
+    )
+    assert(ends.length > 0, 'there are such lists')
+    assert(ends.every(Number.isFinite), `${ends}`)
+  }))
+
 test('old figures are asked for again after 2 s', () =>
   onStage({}, async ({ page, source, sent }) => {
     await filled(page)
