@@ -72,14 +72,15 @@ function momentsOf({ zone, views }: Site): number[] {
 
 /** What the overview has to say at a moment, by the dates that clocks show. */
 function recounted(name: string, site: Site, moments: readonly number[], now: number) {
-  const dayOf = (ms: number) =>
-    dayIn(new Date(ms).toLocaleDateString('sv', { timeZone: site.zone }))!
+  const dates = new Intl.DateTimeFormat('sv', { timeZone: site.zone })
+  const dayOf = (ms: number) => dayIn(dates.format(ms))!
   const [today, ofImport] = [dayOf(now), dayOf(NOW)]
-  const first = Math.min(...moments.map(dayOf))
+  const daysOfMoments = moments.map(dayOf)
+  const first = Math.min(...daysOfMoments)
   const days = Array.from({ length: 30 }, (_, at) => {
     const day = today - 30 + at
     if (site.imported?.includes(ofImport - day)) return IMPORTED_VIEWS
-    return day < first ? null : moments.filter((ms) => dayOf(ms) === day).length
+    return day < first ? null : daysOfMoments.filter((one) => one === day).length
   })
   const sum = (some: readonly (number | null)[]) =>
     some.includes(null) ? null : some.reduce<number>((all, one) => all + one!, 0)
