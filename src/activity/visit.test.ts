@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import fc from '../../test/fast-check.js'
+import fc, { character } from '../../test/fast-check.js'
 import { pageOf } from './page.js'
 import { VISITOR_BYTES } from '../visitors/visitor.js'
 import { fitText } from './text.js'
@@ -8,7 +8,7 @@ import { MAX_DIMENSIONS, MAX_VALUE_BYTES, packDimensions } from './packed-dimens
 import { MAX_TIME, type Visit, visitCodec } from './visit.js'
 
 const value = fc
-  .string({ unit: 'binary', minLength: 1, maxLength: 300 })
+  .string({ unit: character, minLength: 1, maxLength: 300 })
   .map((text) => fitText(text, MAX_VALUE_BYTES))
 
 const visits = fc.record(
@@ -19,7 +19,7 @@ const visits = fc.record(
         .uint8Array({ minLength: VISITOR_BYTES, maxLength: VISITOR_BYTES })
         .map((bytes) => Buffer.from(bytes)),
     ),
-    page: fc.string({ unit: 'binary', maxLength: 1200 }).map(pageOf),
+    page: fc.string({ unit: character, maxLength: 1200 }).map(pageOf),
     dimensions: fc.option(
       fc
         .array(fc.tuple(fc.stringMatching(/^[A-Za-z0-9_.-]{1,32}$/), value), {
