@@ -18,8 +18,8 @@ type Tag<T> = (texts: TemplateStringsArray, ...parts: readonly Part[]) => T
 export const sql: Tag<Sql> = (texts, ...parts) => {
   const values: SqlValue[] = []
   let text = ''
-  for (const [index, own] of texts.entries()) {
-    text += own.replace(/\s*\n\s*/g, ' ')
+  for (const [index, own] of inOneLine(texts).entries()) {
+    text += own
     const part = parts[index]
     if (part === undefined) continue
     const [inner, more] = partOf(part)
@@ -27,6 +27,18 @@ export const sql: Tag<Sql> = (texts, ...parts) => {
     for (const value of more) values.push(value)
   }
   return [text.trim(), values]
+}
+
+/** By the array of a template, which is the same each time that the template is used. */
+const linesOf = new WeakMap<TemplateStringsArray, readonly string[]>()
+
+/** Returns the texts of a template without its line breaks. */
+function inOneLine(texts: TemplateStringsArray): readonly string[] {
+  const known = linesOf.get(texts)
+  if (known) return known
+  const lines = texts.map((text) => text.replace(/\s*\n\s*/g, ' '))
+  linesOf.set(texts, lines)
+  return lines
 }
 
 /** Makes a part of SQL that has no values, such as the name of a table. */
@@ -98,8 +110,9 @@ export function select<const C extends Columns>(
   columns: C,
 ): Tag<Promise<Selected<C>[]>> {
   const all = columnsOf(columns)
+  const list = listed(all)
   return async (...template) => {
-    const { rows } = await execute(on)`SELECT ${listOf(columns)} ${sql(...template)}`
+    const { rows } = await execute(on)`SELECT ${list} ${sql(...template)}`
     return rows.map((row) => {
       const fields: Record<string, unknown> = {}
       for (const { field, name, read } of all) fields[field] = read(row[name])
@@ -119,8 +132,12 @@ export function selectOne<const C extends Columns>(
 
 /** Returns the list of columns of a SELECT. */
 export function listOf(columns: Columns): Sql {
+  return listed(columnsOf(columns))
+}
+
+function listed(columns: readonly { readonly sql: Sql }[]): Sql {
   return joined(
-    columnsOf(columns).map((column) => column.sql),
+    columns.map((column) => column.sql),
     ', ',
   )
 }
