@@ -12,6 +12,7 @@
  */
 import assert from 'node:assert/strict'
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { setFlagsFromString } from 'node:v8'
 import { type Cache } from '../../src/cache/cache.js'
 import { memory } from '../../src/cache/memory.js'
 import type { Database, SqlRow, SqlValue } from '../../src/database/database.js'
@@ -30,6 +31,12 @@ import { Touched } from './touched.js'
 import { EPOCH } from './world.js'
 
 runCronOnVirtualTime()
+
+/**
+ * The default of V8. The tests optimize functions later, which does not pay where the same code
+ * runs in thousands of orders.
+ */
+setFlagsFromString('--interrupt-budget=67584')
 
 /** Limits of one exploration. */
 export interface Bounds {
