@@ -1,35 +1,50 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { appendOrAdd } from './append-or-add.js'
+import { appendOrAdd, type WayToStore } from './append-or-add.js'
 import { memory } from './memory.js'
 
 const [A, B] = [Buffer.from('a'), Buffer.from('b')]
+const WAYS: readonly [first: WayToStore, second: WayToStore][] = [
+  ['append', 'add'],
+  ['add', 'append'],
+]
 
-test('a value is stored where there is none, and is appended to where there is one', async () => {
-  const cache = memory()
-  assert.equal(await appendOrAdd(cache, 'key', A, 60), true)
-  assert.equal(await appendOrAdd(cache, 'key', B, 60), true)
-  assert.equal(String(await cache.get('key')), 'ab')
-})
+for (const [first, second] of WAYS) {
+  test(`${first} first: a value is stored where there is none, else appended`, async () => {
+    const cache = memory()
+    assert.equal(await appendOrAdd(cache, 'key', A, 60, first), 'add')
+    assert.equal(await appendOrAdd(cache, 'key', B, 60, first), 'append')
+    assert.equal(String(await cache.get('key')), 'ab')
+  })
 
-test('a value that another process stores between the questions is appended to', async () => {
-  const cache = memory()
-  const add: typeof cache.add = async (key, value, ttlSeconds) => {
-    await cache.add(key, B, ttlSeconds)
-    return cache.add(key, value, ttlSeconds)
-  }
-  const append: typeof cache.append = (key, value) => cache.append(key, value)
-  assert.equal(await appendOrAdd({ append, add }, 'key', A, 60), true)
-  assert.equal(String(await cache.get('key')), 'ba')
-})
+  test(`${first} first: what the cache does not store is told, after three questions`, async () => {
+    const asked: string[] = []
+    const refuses = (what: string) => () => {
+      asked.push(what)
+      return Promise.resolve(false)
+    }
+    const cache = { append: refuses('append'), add: refuses('add') }
+    assert.equal(await appendOrAdd(cache, 'key', A, 60, first), undefined)
+    assert.deepEqual(asked, [first, second, first])
+  })
 
-test('what the cache does not store is told, and nothing is asked a fourth time', async () => {
-  const asked: string[] = []
-  const refuses = (what: string) => () => {
-    asked.push(what)
-    return Promise.resolve(false)
-  }
-  const cache = { append: refuses('append'), add: refuses('add') }
-  assert.equal(await appendOrAdd(cache, 'key', A, 60), false)
-  assert.deepEqual(asked, ['append', 'add', 'append'])
-})
+  test(`${first} first: what another process does between the questions is no matter`, async () => {
+    const cache = memory()
+    if (first === 'add') await cache.set('key', B, 60)
+    const meanwhile = () => (first === 'add' ? cache.delete('key') : cache.add('key', B, 60))
+    let asked = 0
+    const later = async () => void (asked++ === 1 && (await meanwhile()))
+    const way = await appendOrAdd(
+      {
+        append: async (key, value) => later().then(() => cache.append(key, value)),
+        add: async (key, value, ttl) => later().then(() => cache.add(key, value, ttl)),
+      },
+      'key',
+      A,
+      60,
+      first,
+    )
+    assert.equal(way, first)
+    assert.equal(String(await cache.get('key')), first === 'add' ? 'a' : 'ba')
+  })
+}

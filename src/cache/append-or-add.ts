@@ -1,10 +1,15 @@
 import type { Cache } from './cache.js'
 
+/** How a value comes to a key: `append` needs a stored one, and `add` needs that there is none. */
+export type WayToStore = 'append' | 'add'
+
 /**
- * Appends `value` to the stored one, or stores it where there is none, with a TTL. `append` needs a
- * stored value, and `add` needs that there is none. Between the two, another process may have
- * stored one. `false`: not stored (over the limit, out of memory).
+ * Appends `value` to the stored one, or stores it where there is none, with a TTL. Between two
+ * tries another process may have stored one, or it may have gone: then the first way is tried
+ * again. `undefined`: not stored (over the limit, out of memory).
  *
+ * @param first the way that is tried first
+ * @returns the way by which it was stored
  * @throws CacheError
  */
 export async function appendOrAdd(
@@ -12,10 +17,12 @@ export async function appendOrAdd(
   key: string,
   value: Buffer,
   ttlSeconds: number,
-): Promise<boolean> {
-  return (
-    (await cache.append(key, value)) ||
-    (await cache.add(key, value, ttlSeconds)) ||
-    cache.append(key, value)
-  )
+  first: WayToStore = 'append',
+): Promise<WayToStore | undefined> {
+  for (const way of [first, first === 'add' ? 'append' : 'add', first] as const) {
+    const isStored =
+      way === 'add' ? await cache.add(key, value, ttlSeconds) : await cache.append(key, value)
+    if (isStored) return way
+  }
+  return undefined
 }

@@ -241,7 +241,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       prototype.quarantinedOf = async () => new Set()
     },
     message: /closes with .* where/,
-    seed: 126,
+    seed: 167,
   },
   {
     name: 'rows appended while all is being closed are not reported',
@@ -319,7 +319,7 @@ export const IN_WRITER: readonly PlantedBug[] = [
       await this.#memory.look(read, Math.floor(watch.estimate ?? now), isNew)`,
     },
     message: /which the cache has lost|though figures were complete/,
-    seed: 121,
+    seed: 266,
   },
   {
     name: 'close() gives up while its first transaction is under way',

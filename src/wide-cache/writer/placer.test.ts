@@ -132,6 +132,21 @@ test('a frame is appended to a random cell of the present layer, or makes it', a
   assert.deepEqual([late.placed, raced.calls], [true, ['append 0', 'add 0', 'append 0']])
 })
 
+test('what brought a frame into its cell is tried first for the next one', async () => {
+  const { place, calls, world } = bench({ answers: 'add' })
+  for (const [answers, expected] of [
+    ['add', ['append 0', 'add 0']],
+    ['add', ['add 0']],
+    ['append', ['add 0', 'append 0']],
+    ['append', ['append 0']],
+  ] as const) {
+    world.answers = answers
+    place()
+    await flushPromises()
+    assert.deepEqual(calls.splice(0), expected)
+  }
+})
+
 test('a frame that is tried again goes to the keys that the grid has by then', async () => {
   const { place, added, clock, world, grid } = bench({ answers: 'refuses' })
   place()

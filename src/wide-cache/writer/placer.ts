@@ -1,4 +1,4 @@
-import { appendOrAdd } from '../../cache/append-or-add.js'
+import { appendOrAdd, type WayToStore } from '../../cache/append-or-add.js'
 import type { Cache } from '../../cache/cache.js'
 import type { Database } from '../../database/database.js'
 import { sleep } from '../../support/clock.js'
@@ -77,6 +77,8 @@ export class Placer {
   readonly #parts: PlacerParts
   #down = false
   #probeAt = 0
+  /** Of the last frame: with few frames most cells have to be made, and with many hardly any. */
+  #way: WayToStore = 'append'
   /** Time of the last frame: the monotonic clock stands still while a machine sleeps. */
   #usedAt: { readonly elapsed: number; readonly wall: number }
   #asking: Promise<void> | undefined
@@ -188,14 +190,17 @@ export class Placer {
       try {
         const layer = this.#layerOf(grid, frame)
         const cell = grid.keys.cell(layer, (first + tried) % grid.width)
-        if (await appendOrAdd(cache, cell, frame.bytes, settings.cellTtlSeconds)) {
+        const { bytes } = frame
+        const way = await appendOrAdd(cache, cell, bytes, settings.cellTtlSeconds, this.#way)
+        if (way) {
+          this.#way = way
           this.#down = false
           await published.refresh(grid, this.#asksNoMore ? LAST_PATIENCE_MS : PATIENCE_MS)
           if (!published.hasPassed(layer) || this.#layerOf(grid, frame) <= layer) return layer
         } else {
           refusals++
           this.#why =
-            `the cache does not store frames of ${frame.bytes.length} bytes: a cell ` +
+            `the cache does not store frames of ${bytes.length} bytes: a cell ` +
             'would be over its item size limit, or its memory is full'
         }
         isSilent = false
