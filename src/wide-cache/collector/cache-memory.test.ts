@@ -76,6 +76,18 @@ test('what a clock that was ahead has stored counts for nothing, nor does nonsen
   assert.equal(await collector()(START + 1_000), 1)
 })
 
+test('a loss that is seen while the clock is ahead is of before it went back', async () => {
+  const { collector, lose } = bench()
+  const look = collector()
+  await look(START, true)
+  lose(9)
+  const ahead = START + 30 * 86_400_000
+  assert.equal(await look(ahead), layerOf(ahead) + 1)
+  const back = START + 60_000
+  assert.equal(await look(back), layerOf(back) + 1)
+  assert.equal(await look(back + 60_000), layerOf(back) + 1)
+})
+
 test('a cache that does not take the keys stops no drain', async () => {
   const away = { add: () => Promise.reject(new Error('away')) }
   const memory = new CacheMemory(away as never, grid)

@@ -43,6 +43,8 @@ export class CacheMemory {
    */
   async look({ memory, forgotten }: MemoryRead, now: number, isFirst: boolean): Promise<void> {
     const isLost = forgotten.length > 1 && !isFirst
+    // A loss that was seen while the database's clock was ahead is of a moment that has passed.
+    this.#lostBefore = Math.min(this.#lostBefore, now)
     for (const stored of [...memory, isLost ? now : 0]) {
       if (stored <= now) this.#lostBefore = Math.max(this.#lostBefore, stored)
     }
