@@ -1,4 +1,4 @@
-import { readCell } from '../../src/wide-cache/frame.js'
+import { type Frame, readCell } from '../../src/wide-cache/frame.js'
 import { CONFIRM_MARGIN_SECONDS } from '../../src/wide-cache/grid-options.js'
 import { isTimedRightly, mustBeInTime, toldTooEarlyMs } from './complete.js'
 import { DuplicateCount } from './duplicates.js'
@@ -42,8 +42,6 @@ export class Truth {
   committedRows = 0
   isClone = false
   quarantinedRows = 0
-  /** Rows committed by a statement that commits by itself: no ledger has them. */
-  rowsBeside = 0
   /** Rows of another database's processes, which clones may get before they have parted. */
   foreignRows = 0
   /** Rows that were committed directly though a server would have taken them. */
@@ -205,7 +203,15 @@ export class Truth {
 
   /** A transaction has been committed. */
   committed(tx: WatchedTransaction, database: WatchedDatabaseServer): void {
-    for (const id of tx.rows) {
+    this.#settled(tx, tx.rows, tx.brought?.frames ?? [])
+    this.#sumsMustHold(database)
+    if (this.#scenario.zones.length > 0 && tx.rows.length > 0) this.#zoneMustStay(database)
+    if (tx.raised) this.watermarks.raised(tx.process, database, this)
+  }
+
+  /** The ledger has entries of `rows`, and of what was brought with them. */
+  #settled(tx: WatchedTransaction, rows: readonly number[], brought: readonly Frame[]): void {
+    for (const id of rows) {
       const row = this.#records.rows[id]
       if (!row) return this.#world.fail(`row ${id} is committed though nobody has issued it`)
       this.#world.check(
@@ -216,12 +222,12 @@ export class Truth {
       this.#checkInTime(row)
       if (row.process.site.truth !== this) this.#foreign(row)
     }
-    this.committedRows += tx.rows.length
+    this.committedRows += rows.length
     const quarantined = this.#quarantined(tx.quarantined)
-    const fresh = new Set(tx.rows)
+    const fresh = new Set(rows)
     for (const frame of quarantined) for (const row of frame.rows) fresh.add(row.id)
     if (tx.brought) {
-      const frames = tx.brought.frames.map((frame) => this.#records.frames.get(keyOf(frame))!)
+      const frames = brought.map((frame) => this.#records.frames.get(keyOf(frame))!)
       this.duplicates.committed(tx.process, frames, tx.brought.drained, fresh)
       if (!tx.brought.drained) {
         for (const frame of frames) {
@@ -231,9 +237,6 @@ export class Truth {
         }
       }
     }
-    this.#sumsMustHold(database)
-    if (this.#scenario.zones.length > 0 && tx.rows.length > 0) this.#zoneMustStay(database)
-    if (tx.raised) this.watermarks.raised(tx.process, database, this)
   }
 
   /** The days are decided before rows come, by a process that has some, and for good. */
@@ -256,9 +259,15 @@ export class Truth {
     this.watermarks.raised(this.#records.processOf(owner)!, database, this)
   }
 
-  /** A statement that commits by itself has committed rows without their entries in the ledger. */
+  /**
+   * A statement that commits by itself has committed rows of a measure without their entries in the
+   * ledger, and those of the measures before it with theirs.
+   */
   committedBeside(tx: WatchedTransaction): void {
-    this.rowsBeside += tx.rows.length
+    const measureOf = (id: number): number => this.#records.rows[id]!.process.measure
+    const last = measureOf(tx.rows.at(-1)!)
+    const rows = tx.rows.filter((id) => measureOf(id) < last)
+    this.#settled(tx, rows, tx.brought?.frames.filter(({ measure }) => measure < last) ?? [])
   }
 
   /** This database has found out about another that uses the id of one of its grids. */
