@@ -134,6 +134,13 @@ test('a hundred requests in a second ask once', async () => {
   })
 })
 
+test('who still waits for an answer when it closes does not wait for ever', async () => {
+  const never = new Promise<string>(() => undefined)
+  const metrics = () => (queueMicrotask(() => server.close()), never)
+  const server = await listen(addressOf('0'), { metrics, troubles: async () => [] })
+  await assert.rejects(ask(server.port, '/metrics'), { code: 'ECONNRESET' })
+})
+
 test('a collector that lags is not ready, and says why', async () => {
   const troubles = async () => ['activity: collecting lags 90 s behind']
   await serving({ troubles }, async (port) => {

@@ -1,5 +1,5 @@
 /** Runs the command of `argv`, and prints last, on a line of its own, what it has left open. */
-import { type LeftBehind, leftBehind } from './left-behind.js'
+import { type LeftBehind, leftBehind, untilOpen } from './left-behind.js'
 import { writeSync } from 'node:fs'
 
 export interface Left extends Pick<LeftBehind, 'open' | 'resources'> {
@@ -8,11 +8,9 @@ export interface Left extends Pick<LeftBehind, 'open' | 'resources'> {
   readonly signals: number
 }
 
-const { error: print } = console
-// A command that goes on until it is told to stop has begun.
-console.error = (line: string) => {
-  print(line)
-  process.emit('SIGTERM')
+// It goes on until it is told to stop, which it is once it has asked cache and database.
+if (process.argv[2] === 'collect') {
+  void Promise.all([untilOpen(/memjs/), untilOpen(/mysql2/)]).then(() => process.emit('SIGTERM'))
 }
 await import('../../src/cli/main.js')
 const status: unknown = process.exitCode

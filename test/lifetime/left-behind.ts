@@ -46,9 +46,14 @@ export async function pendingTimers(): Promise<string[]> {
   return [...open.values()].filter((stack) => stack.startsWith('Error: Timeout'))
 }
 
+/** Resolves once something is open that was opened where `place` says. */
+export async function untilOpen(place: RegExp): Promise<void> {
+  while (![...open.values()].some((stack) => place.test(stack))) await look()
+}
+
 /** Returns what is left after some looks, or nothing as soon as nothing is. */
 export async function leftBehind(looks: number): Promise<LeftBehind> {
-  for (let look = 1; ; look++) {
+  for (let looked = 1; ; looked++) {
     const resources = process.getActiveResourcesInfo()
     const left = {
       open: [...open.values()],
@@ -57,10 +62,15 @@ export async function leftBehind(looks: number): Promise<LeftBehind> {
       rejections,
     }
     const counted = left.open.length + left.listeners.length + left.resources.length
-    if (counted === 0 || look === looks) return left
-    own = true
-    const waited = delay(LOOK_MS)
-    own = false
-    await waited
+    if (counted === 0 || looked === looks) return left
+    await look()
   }
+}
+
+/** Waits until the next look. */
+function look(): Promise<void> {
+  own = true
+  const waited = delay(LOOK_MS)
+  own = false
+  return waited
 }
