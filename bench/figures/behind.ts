@@ -1,6 +1,6 @@
 /** Figures of what happens behind the request: the parts `drain` and `stats`. */
 import { number } from '../harness/table.js'
-import { bySetting, settingsOf, share, shown, tableOf, type Tables } from './measured.js'
+import { bySetting, columnsOf, settingsOf, share, shown, tableOf, type Tables } from './measured.js'
 import * as drain from '../parts/drain.js'
 import { CONTENDERS, HISTORIES, HOURS, MS, QUERIES, REFRESH, TOP } from '../parts/stats.js'
 
@@ -43,9 +43,10 @@ export const tables: Tables = {
     return {
       'visits in the window': visits,
       'visitors among them': visitors,
-      ...Object.fromEntries(
-        CONTENDERS.map((name) => [`\`${name}\`, ms`, shown(samples.spread(name, setting, MS))]),
-      ),
+      ...columnsOf(CONTENDERS, (name) => [
+        `\`${name}\`, ms`,
+        shown(samples.spread(name, setting, MS)),
+      ]),
     }
   }),
 
@@ -55,9 +56,10 @@ export const tables: Tables = {
       ? undefined
       : {
           visits: setting.replace(/ visits.*$/, ''),
-          ...Object.fromEntries(
-            HISTORIES.map((name) => [`${name}, ms`, shown(samples.spread(name, setting, MS))]),
-          ),
+          ...columnsOf(HISTORIES, (name) => [
+            `${name}, ms`,
+            shown(samples.spread(name, setting, MS)),
+          ]),
         },
   ),
 

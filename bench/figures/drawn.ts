@@ -3,15 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { svg } from '../harness/chart.js'
 import { FULL, parse, RESULTS } from '../harness/result.js'
 
-export interface Drawn {
-  /** From the root of the project. */
-  readonly file: string
-  readonly url: URL
-  readonly is: string | undefined
-  readonly shouldBe: string
-}
-
-export function drawn(): Drawn[] {
+/** `file`: from the root of the project. */
+export function drawn() {
   return ['', FULL].flatMap((folder) =>
     readdirSync(new URL(folder, RESULTS))
       .filter((name) => name.endsWith('.json'))

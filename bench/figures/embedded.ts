@@ -16,13 +16,11 @@ const CONTENDERS = [
 
 export const tables: Tables = {
   /** Costs of a request, of reading, and of a visit on the disk. */
-  embedded: tableOf('embedded', ({ result, samples }) =>
+  embedded: tableOf('embedded', (measured) =>
     CONTENDERS.map(([name, label, keeps]) => {
-      const visits = result.measures.find(
-        ({ contender, metric }) => contender === name && metric === part.BYTES.metric,
-      )?.setting
+      const [visits] = settingsOf(measured, name, part.BYTES)
       const of = (setting: string | undefined, what: Metric): string =>
-        setting === undefined ? '' : shown(samples.spread(name, setting, what))
+        setting === undefined ? '' : shown(measured.samples.spread(name, setting, what))
       return {
         contender: label,
         'SQL has': keeps,

@@ -2,7 +2,7 @@
 import type { Metric } from '../harness/samples.js'
 import { number } from '../harness/table.js'
 import { METRICS, WIDE_CACHE } from '../parts/freshness.js'
-import { bySetting, type Figures, type Tables } from './measured.js'
+import { bySetting, columnsOf, type Figures, type Tables } from './measured.js'
 
 /** The medians of these metrics, in the settings that have them. */
 const medians = (
@@ -14,12 +14,10 @@ const medians = (
     isShown(setting)
       ? {
           [first]: setting,
-          ...Object.fromEntries(
-            metrics.map((of) => [
-              of.metric,
-              number(samples.spread(WIDE_CACHE, setting, of).median),
-            ]),
-          ),
+          ...columnsOf(metrics, (of) => [
+            of.metric,
+            number(samples.spread(WIDE_CACHE, setting, of).median),
+          ]),
         }
       : undefined,
   )

@@ -1,7 +1,7 @@
 /** Costs of a visit as a site grows: the part `scale`, and the model that calculates from it. */
 import { calculated } from '../scale/calculated.js'
 import * as metrics from '../scale/metrics.js'
-import { bySetting, shown, type Tables } from './measured.js'
+import { bySetting, columnsOf, shown, type Tables } from './measured.js'
 
 const { WIDE_CACHE } = metrics
 const COLUMNS = [
@@ -18,9 +18,7 @@ const COLUMNS = [
 export const tables: Tables = {
   growing: bySetting('scale', WIDE_CACHE, (setting, samples) => ({
     setting,
-    ...Object.fromEntries(
-      COLUMNS.map((of) => [of.metric, shown(samples.spread(WIDE_CACHE, setting, of))]),
-    ),
+    ...columnsOf(COLUMNS, (of) => [of.metric, shown(samples.spread(WIDE_CACHE, setting, of))]),
   })),
   model: (read) => calculated((part) => read(part).result)[0]!,
   'model-ends': (read) => calculated((part) => read(part).result)[1]!,

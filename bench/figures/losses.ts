@@ -9,6 +9,7 @@ import * as batches from '../loss/batches.js'
 import { number } from '../harness/table.js'
 import * as overhead from '../overhead/contenders.js'
 import {
+  columnsOf,
   type Figures,
   loss,
   type Measured,
@@ -60,12 +61,10 @@ const byFault = (
   tableOf('faults', ({ samples }) =>
     FAULTS.filter(isShown).map((fault) => ({
       fault: fault.name,
-      ...Object.fromEntries(
-        CONTENDERS.map(({ label }) => [
-          label === WIDE_CACHE.label ? `**${label}**` : label,
-          cell(samples, label, fault),
-        ]),
-      ),
+      ...columnsOf(CONTENDERS, ({ label }) => [
+        label === WIDE_CACHE.label ? `**${label}**` : label,
+        cell(samples, label, fault),
+      ]),
     })),
   )
 
@@ -131,12 +130,10 @@ const USUAL = ['wide-cache', 'INSERT per visit', 'Redis list', 'Redis hash, 60 s
 
 /** Columns of what telling faults cost; in all of an outage, not in each of its seconds. */
 function losses(suffix: string, lossIn: (fault: Fault) => string): Record<string, string> {
-  return Object.fromEntries(
-    TELLING.map((name) => [
-      name + suffix,
-      lossIn({ ...FAULTS.find((fault) => fault.name === name)!, seconds: 1 }),
-    ]),
-  )
+  return columnsOf(TELLING, (name) => [
+    name + suffix,
+    lossIn({ ...FAULTS.find((fault) => fault.name === name)!, seconds: 1 }),
+  ])
 }
 
 function costAndLosses(
@@ -187,12 +184,10 @@ export const tables: Tables = {
       const settingOf = (rate: string): string => `${rate}/s, width ${width}`
       return {
         'width of the grid': width,
-        ...Object.fromEntries(
-          rates.map((rate) => [
-            `get and set, ${rate}/s`,
-            shown(measured.samples.spread(label, settingOf(rate), LOST), loss),
-          ]),
-        ),
+        ...columnsOf(rates, (rate) => [
+          `get and set, ${rate}/s`,
+          shown(measured.samples.spread(label, settingOf(rate), LOST), loss),
+        ]),
         ...others(measured, rates.map(settingOf), ', at any rate'),
       }
     })

@@ -1,7 +1,7 @@
 /** Results, as tables read them. */
 import { formOf } from '../harness/parts.js'
 import { FULL, newest, type Result } from '../harness/result.js'
-import { type Metric, Samples } from '../harness/samples.js'
+import { type Measure, type Metric, Samples } from '../harness/samples.js'
 import type { Spread } from '../harness/statistics.js'
 import { number, type Table, withSpread } from '../harness/table.js'
 
@@ -53,15 +53,11 @@ function open(part: string, folder: URL | undefined, long: boolean): Measured {
   return { result, samples: new Samples(result.measures) }
 }
 
-/** The settings of a contender in the order in which they were measured. */
-export function settingsOf({ result }: Measured, contender: string): string[] {
-  return [
-    ...new Set(
-      result.measures.flatMap((measure) =>
-        measure.contender === contender ? measure.setting : [],
-      ),
-    ),
-  ]
+/** The settings of a contender in the order in which they were measured; `metric`: if only one. */
+export function settingsOf({ result }: Measured, contender: string, metric?: Metric): string[] {
+  const isOf = (one: Measure): boolean =>
+    one.contender === contender && (!metric || one.metric === metric.metric)
+  return [...new Set(result.measures.filter(isOf).map(({ setting }) => setting))]
 }
 
 /** A table of one result. `long`: that of the run with `--full`. */
@@ -103,12 +99,18 @@ export function columns(
   setting: string,
   metrics: Readonly<Record<string, Metric>>,
 ): Record<string, string> {
-  return Object.fromEntries(
-    Object.entries(metrics).map(([name, metric]) => [
-      name,
-      shown(samples.spread(contender, setting, metric)),
-    ]),
-  )
+  return columnsOf(Object.entries(metrics), ([name, metric]) => [
+    name,
+    shown(samples.spread(contender, setting, metric)),
+  ])
+}
+
+/** Columns of a row, one for each of `items`. */
+export function columnsOf<Item>(
+  items: readonly Item[],
+  column: (item: Item) => readonly [name: string, cell: string],
+): Record<string, string> {
+  return Object.fromEntries(items.map(column))
 }
 
 /** `12.3 (11.9-12.8)`, or `12.3` where the middle half is as narrow as what is shown. */

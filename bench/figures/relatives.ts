@@ -45,14 +45,12 @@ function isUsual(contender: string): boolean {
 
 type Row = Record<string, string>
 
-function row({ result, samples }: Measured, [ours, baseline, name]: (typeof PAIRS)[number]): Row {
-  const of = (contender: string): string[] =>
-    result.measures.flatMap((measure) =>
-      measure.contender === contender && measure.metric === name ? measure.setting : [],
-    )
-  const both = of(ours).filter((setting) => of(baseline).includes(setting))
-  const callers = CALLERS.find((setting) => both.includes(setting)) ?? CALLERS[0]!
+function row(measured: Measured, [ours, baseline, name]: (typeof PAIRS)[number]): Row {
+  const { samples } = measured
   const speed = neutral(name)
+  const baselines = settingsOf(measured, baseline, speed)
+  const both = settingsOf(measured, ours, speed).filter((setting) => baselines.includes(setting))
+  const callers = CALLERS.find((setting) => both.includes(setting)) ?? CALLERS[0]!
   const rate = (contender: string): string =>
     shown(samples.spread(contender, callers, speed), (value) => number(Math.round(value)))
   const latency = (contender: string): string =>

@@ -8,6 +8,7 @@ import { costText } from '../harness/table.js'
 import { BYTES, NS } from '../parts/micro.js'
 import {
   columns,
+  columnsOf,
   type Figures,
   settingsOf,
   share,
@@ -63,16 +64,15 @@ const allCosts = (samples: Samples, contender: overhead.Contender, setting: stri
 
 /** Over an empty hook, by the rate of requests: of all threads, or of the main one. */
 const byRate = (of: Metric): Figures =>
-  tableOf('overhead', ({ samples, result }) => {
-    const settings = result.measures.flatMap(({ contender, metric, setting }) =>
-      contender === EMPTY_HOOK.label && metric === MAIN.metric && setting !== PAGE ? setting : [],
-    )
+  tableOf('overhead', (measured) => {
+    const settings = settingsOf(measured, EMPTY_HOOK.label, MAIN).filter((one) => one !== PAGE)
     return overhead.AT_RATES.slice(1).map(({ label, keeps = '' }) => ({
       'µs over an empty hook': named(label),
       'SQL has': keeps,
-      ...Object.fromEntries(
-        settings.map((setting) => [setting, shown(samples.spread(label, setting, of))]),
-      ),
+      ...columnsOf(settings, (setting) => [
+        setting,
+        shown(measured.samples.spread(label, setting, of)),
+      ]),
     }))
   })
 

@@ -3,7 +3,7 @@
  */
 import { number } from '../harness/table.js'
 import { BYTES, STORAGE } from '../parts/drain.js'
-import { settingsOf, tableOf, type Tables } from './measured.js'
+import { columnsOf, settingsOf, tableOf, type Tables } from './measured.js'
 
 const SECONDS_A_DAY = 86_400
 const RATES = [10, 100, 1_000]
@@ -41,9 +41,7 @@ export const tables: Tables = {
           table: `\`${table}\``,
           'bytes a row': number(Math.round(bytes)),
           'rows of': kept,
-          ...Object.fromEntries(
-            RATES.map((rate) => [`MiB at ${number(rate)} visits/s`, mebibytes(rate)]),
-          ),
+          ...columnsOf(RATES, (rate) => [`MiB at ${number(rate)} visits/s`, mebibytes(rate)]),
         }
       },
     ),
