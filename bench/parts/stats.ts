@@ -3,11 +3,8 @@
  * counting the rows, as visits and visitors in the window grow; and of 1,000 callers at once that
  * find no answer anywhere.
  */
-import { type Connection, createConnection } from 'mysql2/promise'
-import type { Memcached } from '../../test/servers/memcached.js'
-import type { MariaDb } from '../../test/servers/mariadb.js'
+import { createConnection } from 'mysql2/promise'
 import type { Activity } from '../../src/activity/activity.js'
-import type { Cache } from '../../src/cache/cache.js'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { type Chart, logChart, pointOf } from '../harness/chart.js'
@@ -39,36 +36,23 @@ const BY_HOUR = 'GROUP BY hour'
 const BY_PAGE = 'GROUP BY page'
 export const HISTORIES = [HOURS, DAYS, TOP, BY_HOUR, BY_PAGE]
 
-/** A read of the activity: a part of its queries that is in no others, and how many they are. */
-interface Read {
-  readonly method: string
-  readonly args: () => unknown[]
-  readonly query: string
-  readonly queries: number
+/** Reads of the activity: a part of its queries that is in no others, and how many they are. */
+const READS = {
+  [REFRESH]: { method: 'stats', args: () => [], query: '%FROM activity\\_seconds%', queries: 1 },
+  [HOURS]: {
+    method: 'history',
+    args: () => [{ ...rangeOf(1), by: 'hour' }],
+    query: '%FROM activity\\_visitors%GROUP BY day, hours%',
+    queries: 1,
+  },
+  [TOP]: {
+    method: 'top',
+    args: () => ['page', { ...rangeOf(1), n: 10 }],
+    query: '%FROM activity\\_day\\_values%',
+    // Of this measure, and of the one beside it.
+    queries: 2,
+  },
 }
-
-const READS: ReadonlyMap<string, Read> = new Map([
-  [REFRESH, { method: 'stats', args: () => [], query: '%FROM activity\\_seconds%', queries: 1 }],
-  [
-    HOURS,
-    {
-      method: 'history',
-      args: () => [{ ...rangeOf(1), by: 'hour' }],
-      query: '%FROM activity\\_visitors%GROUP BY day, hours%',
-      queries: 1,
-    },
-  ],
-  [
-    TOP,
-    {
-      method: 'top',
-      args: () => ['page', { ...rangeOf(1), n: 10 }],
-      query: '%FROM activity\\_day\\_values%',
-      // Of this measure, and of the one beside it.
-      queries: 2,
-    },
-  ],
-])
 export const MS = less('ms')
 export const QUERIES = less('queries')
 
@@ -80,19 +64,6 @@ const REFRESHES_A_ROUND = 7
 
 const PROCESSES = 4
 const CALLERS = 1_000
-
-/** A site, in a database of its own. */
-interface Site {
-  readonly setting: string
-  readonly visits: number
-  readonly visitors: number
-  readonly sql: Connection
-  readonly database: StoppedDatabase
-  readonly url: string
-  readonly from: number
-  /** Start of the hour of the first visit. */
-  readonly firstHour: number
-}
 
 /** A database whose clock can stand still, so that a window keeps its visits while others fill. */
 class StoppedDatabase extends MysqlDatabase {
@@ -120,28 +91,18 @@ export async function run(bench: Bench): Promise<Chart> {
   const rounds = bench.setting('rounds', [3, 3], [9, 9, 9, 3], [15, 15, 15, 9])
   const stampedes = bench.setting('stampedes', 3, 10, 50)
 
-  const memcached = await bench.memcached({ memoryMb: 256 })
-  const pool = bench.setting('buffer pool', '512M', '4G')
-  const mariadb = await bench.mariadb([`--innodb-buffer-pool-size=${pool}`, '--log-output=TABLE'])
-  const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
-  bench.after(() => cache.close())
-
-  const few = await site(bench, mariadb, memcached, cache, visits[0]!, among)
+  const servers = await start(bench)
+  const few = await site(bench, servers, visits[0]!, among)
   // First of all: these processes ask a database whose clock goes on.
-  const askers = await askersOf(bench, mariadb)
-  for (const read of READS.keys()) {
-    await callersAtOnce(bench, askers, memcached, few, stampedes, read)
+  for (const read of Object.keys(READS) as (keyof typeof READS)[]) {
+    await callersAtOnce(bench, servers, few, stampedes, read)
   }
-  await Promise.all(askers.children.map((child) => child.ask('close')))
+  await Promise.all(servers.askers.map((child) => child.ask('close')))
 
   const sites = [few]
-  for (const size of visits.slice(1)) {
-    sites.push(await site(bench, mariadb, memcached, cache, size, among))
-  }
+  for (const size of visits.slice(1)) sites.push(await site(bench, servers, size, among))
   const crowds: Site[] = []
-  for (const crowd of visitors) {
-    crowds.push(await site(bench, mariadb, memcached, cache, fixed, crowd))
-  }
+  for (const crowd of visitors) crowds.push(await site(bench, servers, fixed, crowd))
   const most = Math.max(...rounds)
   for (let round = 0; round < most; round++) {
     for (const one of [...sites, ...crowds]) {
@@ -152,7 +113,7 @@ export async function run(bench: Bench): Promise<Chart> {
         bench.progress(
           `${one.setting}, round ${round + 1} of ${rounds[index] ?? most}: ${contender}`,
         )
-        bench.samples.add(contender, one.setting, MS, await ask(contender, one, cache, memcached))
+        bench.samples.add(contender, one.setting, MS, await ask(contender, one, servers))
       }
     }
   }
@@ -181,15 +142,34 @@ export async function run(bench: Bench): Promise<Chart> {
   )
 }
 
-/** A site with so many visits in its window, and figures that are those of its rows. */
+type Servers = Awaited<ReturnType<typeof start>>
+
+/** `log`: a connection to the log of statements; `askers`: processes that ask for the figures. */
+async function start(bench: Bench) {
+  const memcached = await bench.memcached({ memoryMb: 256 })
+  const pool = bench.setting('buffer pool', '512M', '4G')
+  const mariadb = await bench.mariadb([`--innodb-buffer-pool-size=${pool}`, '--log-output=TABLE'])
+  const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
+  bench.after(() => cache.close())
+  const log = await createConnection(mariadb.url('mysql'))
+  bench.after(() => log.end())
+  const program = new URL('../stats/asking.js', import.meta.url)
+  const askers = Array.from({ length: PROCESSES }, () => bench.child(program))
+  return { memcached, mariadb, cache, log, askers }
+}
+
+type Site = Awaited<ReturnType<typeof site>>
+
+/**
+ * A site in a database of its own, with so many visits in its window, and figures that are those of
+ * its rows.
+ */
 async function site(
   bench: Bench,
-  mariadb: MariaDb,
-  memcached: Memcached,
-  cache: Cache,
+  { mariadb, memcached, cache }: Servers,
   visits: number,
   visitors: number,
-): Promise<Site> {
+) {
   const setting = `${number(visits)} visits, ${number(visitors)} visitors`
   bench.progress(`filling: ${setting}`)
   const name = `stats_${visits}_${visitors}`
@@ -206,6 +186,7 @@ async function site(
   await record(cache, database, recorded, visitors)
   await database.stop()
   if (visits > recorded) await multiply(sql, visits / recorded)
+  /** Start of the hour of the first visit. */
   const firstHour = await addHistory(sql)
   await analyze(sql)
   const from = await windowStart(sql)
@@ -235,13 +216,10 @@ const BY_ACTIVITY: Readonly<Record<string, (it: Activity, site: Site) => Promise
   [TOP]: async (it) => [[(await it.top('page', { ...rangeOf(1), n: 10 })).length, 10]],
 }
 
+type AskRows = (columns: string, more?: string) => Promise<number[]>
+
 /** As a site without sums asks. */
-const BY_ROWS: Readonly<
-  Record<
-    string,
-    (ask: (columns: string, more?: string) => Promise<number[]>, site: Site) => Promise<Said>
-  >
-> = {
+const BY_ROWS: Readonly<Record<string, (ask: AskRows, site: Site) => Promise<Said>>> = {
   [VIEWS]: async (ask, { visits }) => [[(await ask('COUNT(*) AS n'))[0], visits]],
   [VISITORS]: async (ask, { visitors }) => [
     [(await ask('COUNT(DISTINCT visitor) AS n'))[0], visitors],
@@ -257,19 +235,14 @@ const BY_ROWS: Readonly<
 }
 
 /** Milliseconds that one way to the figures takes. @throws Error if they are wrong */
-async function ask(
-  contender: string,
-  site: Site,
-  cache: Cache,
-  server: Memcached,
-): Promise<number> {
+async function ask(contender: string, site: Site, { cache, memcached }: Servers): Promise<number> {
   const { database, sql, from, setting } = site
   const [read, askSql] = [BY_ACTIVITY[contender], BY_ROWS[contender]]
   const times: number[] = []
   while (times.length < (contender === REFRESH ? REFRESHES_A_ROUND : 1)) {
     const began = performance.now()
     const { ms = performance.now() - began, answer } = read
-      ? await refresh(cache, server, database, (it) => read(it, site))
+      ? await refresh(cache, memcached, database, (it) => read(it, site))
       : { answer: await askSql!((columns, more) => askRows(sql, from, columns, more), site) }
     for (const [said, wanted] of answer) {
       if (said !== wanted) throw new Error(`${setting}: ${contender} says ${said}, not ${wanted}`)
@@ -279,40 +252,29 @@ async function ask(
   return median(times)
 }
 
-type Askers = Awaited<ReturnType<typeof askersOf>>
-
-async function askersOf(bench: Bench, mariadb: MariaDb) {
-  const log = await createConnection(mariadb.url('mysql'))
-  bench.after(() => log.end())
-  const program = new URL('../stats/asking.js', import.meta.url)
-  const children = Array.from({ length: PROCESSES }, () => bench.child(program))
-  return { children, log }
-}
-
 /**
  * All callers at once in some processes, none of which has the answer, nor has the cache: how often
  * SQL is asked.
  */
 async function callersAtOnce(
   bench: Bench,
-  { children, log }: Askers,
-  memcached: Memcached,
+  { memcached, log, askers }: Servers,
   { url, visits, visitors }: Site,
   times: number,
-  read: string,
+  read: keyof typeof READS,
 ): Promise<void> {
-  const { method, args, query, queries: needed } = READS.get(read)!
-  let [most, all] = [0, 0]
+  const { method, args, query, queries: needed } = READS[read]
+  const setting = `${number(CALLERS)} callers at once`
   for (let time = 0; time < times; time++) {
     bench.progress(`${number(CALLERS)} callers at once of ${read}, ${time + 1} of ${times}`)
     const given = { memcached: memcached.address, mysqlUrl: url }
-    await Promise.all(children.map((child) => child.ask('prepare', given)))
+    await Promise.all(askers.map((child) => child.ask('prepare', given)))
     await memcached.flush()
     await log.query('TRUNCATE general_log')
     await log.query('SET GLOBAL general_log = ON')
     const call = { callers: CALLERS / PROCESSES, method, args: args() }
     const replies = await Promise.all(
-      children.map((child) => child.ask<{ ms: number; answers: string[] }>('call', call)),
+      askers.map((child) => child.ask<{ ms: number; answers: string[] }>('call', call)),
     )
     await log.query('SET GLOBAL general_log = OFF')
     const answers = new Set(replies.flatMap(({ answers }) => answers))
@@ -331,13 +293,11 @@ async function callersAtOnce(
     )
     // They found no answer anywhere, so one of them at least has asked.
     if (queries === 0) throw new Error(`${read}: no query in the log is like ${query}`)
-    most = Math.max(most, queries)
-    all += queries
-    const ms = Math.max(...replies.map((reply) => reply.ms))
-    const setting = `${number(CALLERS)} callers at once`
-    bench.samples.add(read, setting, MS, ms)
+    bench.samples.add(read, setting, MS, Math.max(...replies.map(({ ms }) => ms)))
     bench.samples.add(read, setting, QUERIES, queries)
   }
+  const asked = bench.samples.of(read, setting, QUERIES)
+  const [most, all] = [Math.max(...asked), sum(asked)]
   bench.claim(
     `${number(CALLERS)} callers of ${read} at once in ${PROCESSES} processes who find no ` +
       `answer cause one read, of ${needed === 1 ? 'one query' : `${needed} queries`} ` +
