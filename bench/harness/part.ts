@@ -43,6 +43,8 @@ export interface Bench {
   proxy(target: string): Promise<FaultyTcp>
   /** A program of ours in a process of its own, ended after this part. */
   child(program: URL, how?: Cores['alone']): Child
+  /** Closes it after this part, and returns it. */
+  closing<Opened extends { close(): unknown } | { end(): unknown }>(opened: Opened): Opened
   /** To be done when the part has ended, however it ends; the last first. */
   after(work: () => unknown): void
 }

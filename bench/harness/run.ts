@@ -70,10 +70,10 @@ export async function run(
       })
       return proxy
     },
-    child(program, how) {
-      const child = new Child(program, how)
-      afterwards.push(() => child.end())
-      return child
+    child: (program, how) => bench.closing(new Child(program, how)),
+    closing(opened) {
+      afterwards.push(() => ('end' in opened ? opened.end() : opened.close()))
+      return opened
     },
     after: (work) => void afterwards.push(work),
   }

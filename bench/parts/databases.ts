@@ -58,16 +58,11 @@ export async function run(bench: Bench): Promise<Chart> {
     startServers(bench),
     bench.memcached({ memoryMb: MEMORY_MB }),
   ])
-  const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
-  bench.after(() => cache.close())
+  const cache = bench.closing(openMemcached(memcached.address, { timeoutMs: 10_000 }))
   const places: Place[] = []
   for (const server of servers) {
-    const calls = await callsOn(
-      await opened(bench, server, 'calls'),
-      memcached.address,
-      server.nextval,
-    )
-    bench.after(() => calls.close())
+    const database = await opened(bench, server, 'calls')
+    const calls = bench.closing(await callsOn(database, memcached.address, server.nextval))
     places.push({ server, filled: await opened(bench, server, FILLED), calls })
   }
 
@@ -140,8 +135,7 @@ export async function run(bench: Bench): Promise<Chart> {
 
 /** A database with the tables, and nothing in them. */
 async function opened(bench: Bench, server: Server, name: string): Promise<Database> {
-  const database = server.open(await server.create(name))
-  bench.after(() => database.close())
+  const database = bench.closing(server.open(await server.create(name)))
   await database.migrate()
   return database
 }

@@ -105,10 +105,8 @@ export async function run(bench: Bench): Promise<Chart> {
 
   const memcached = await bench.memcached({ memoryMb: MEMCACHED_MB[bench.mode] })
   const mariadb = await bench.mariadb(MARIADB)
-  const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
-  bench.after(() => cache.close())
-  const sql = await createConnection(mariadb.url())
-  bench.after(() => sql.end())
+  const cache = bench.closing(openMemcached(memcached.address, { timeoutMs: 10_000 }))
+  const sql = bench.closing(await createConnection(mariadb.url()))
 
   const contenders: Contender[] = []
   for (const [label, peer] of PEERS) {

@@ -111,8 +111,7 @@ async function open(bench: Bench) {
 }
 
 async function opened(bench: Bench, mysqlUrl: string): Promise<Database> {
-  const database = mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`)
-  bench.after(() => database.close())
+  const database = bench.closing(mysql(`${mysqlUrl}?connectionLimit=${CONNECTIONS}`))
   await database.migrate()
   return database
 }

@@ -149,10 +149,8 @@ async function start(bench: Bench) {
   const memcached = await bench.memcached({ memoryMb: 256 })
   const pool = bench.setting('buffer pool', '512M', '4G')
   const mariadb = await bench.mariadb([`--innodb-buffer-pool-size=${pool}`, '--log-output=TABLE'])
-  const cache = openMemcached(memcached.address, { timeoutMs: 10_000 })
-  bench.after(() => cache.close())
-  const log = await createConnection(mariadb.url('mysql'))
-  bench.after(() => log.end())
+  const cache = bench.closing(openMemcached(memcached.address, { timeoutMs: 10_000 }))
+  const log = bench.closing(await createConnection(mariadb.url('mysql')))
   const program = new URL('../stats/asking.js', import.meta.url)
   const askers = Array.from({ length: PROCESSES }, () => bench.child(program))
   return { memcached, mariadb, cache, log, askers }
@@ -174,10 +172,8 @@ async function site(
   bench.progress(`filling: ${setting}`)
   const name = `stats_${visits}_${visitors}`
   const url = await mariadb.createDatabase(name)
-  const database = new StoppedDatabase(url)
-  bench.after(() => database.close())
-  const sql = await createConnection(url)
-  bench.after(() => sql.end())
+  const database = bench.closing(new StoppedDatabase(url))
+  const sql = bench.closing(await createConnection(url))
   // The grid of the site before is not this one's.
   await memcached.flush()
   // Through the grid as far as that is quick; SQL makes more of the same, and the counts must come

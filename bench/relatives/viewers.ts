@@ -25,13 +25,8 @@ export async function viewers(
   count: number,
 ): Promise<void> {
   const database = await mariadb.createDatabase('viewers')
-  const hits = createHits({
-    name: 'viewers',
-    database,
-    cache: `memcached://${memcachedAddress}`,
-    collect: false,
-  })
-  bench.after(() => hits.close())
+  const cache = `memcached://${memcachedAddress}`
+  const hits = bench.closing(createHits({ name: 'viewers', database, cache, collect: false }))
   await hits.migrate()
   const began = performance.now()
   for (let viewer = 0; viewer < count;) {
