@@ -71,12 +71,15 @@ export interface LineChart {
 
 export type Chart = BarChart | LineChart
 
-export const barChart = (title: string, unit: string, bars: readonly Bar[]): BarChart => ({
+export const groupedBars = (title: string, unit: string, groups: BarChart['groups']): BarChart => ({
   type: 'bars',
   title,
   x: { name: unit },
-  groups: [{ bars }],
+  groups,
 })
+
+export const barChart = (title: string, unit: string, bars: readonly Bar[]): BarChart =>
+  groupedBars(title, unit, [{ bars }])
 
 /** A chart with tenfold steps both ways. */
 export const logChart = (

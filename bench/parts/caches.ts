@@ -3,9 +3,10 @@
  * freshness, and recovery from faults of the cache. Redis keeps nothing on the disk.
  */
 import { setTimeout as delay } from 'node:timers/promises'
+import type { Memcached } from '../../test/servers/memcached.js'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import type { Child } from '../harness/child.js'
-import { type Chart, barOf } from '../harness/chart.js'
+import { type Chart, barOf, groupedBars } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import { quantile } from '../harness/statistics.js'
 import { less, more } from '../harness/samples.js'
@@ -29,11 +30,7 @@ const BEFORE_S = 3
 const AFTER_S = 3
 const MEMORY_MB = 512
 
-interface CacheServer {
-  restart(): Promise<void>
-  pause(): void
-  resume(): void
-}
+type CacheServer = Pick<Memcached, 'restart' | 'pause' | 'resume'>
 
 export async function run(bench: Bench): Promise<Chart> {
   const rounds = bench.setting('rounds', 1, 15, 51)
@@ -117,7 +114,11 @@ export async function run(bench: Bench): Promise<Chart> {
     lost === 0,
   )
   await Promise.all(contenders.flatMap(({ told, collecting }) => [told, collecting].map(closed)))
-  return chart(bench)
+  const groups = FAULTS.map((fault) => ({
+    name: fault,
+    bars: CONTENDERS.map((label) => barOf(label, bench.samples.spread(label, fault, RECOVERY))),
+  }))
+  return groupedBars('From a fault of the cache until all visits are in SQL', 'seconds', groups)
 }
 
 const closed = (child: Child): Promise<void> => child.ask('close')
@@ -127,16 +128,4 @@ async function disturb(server: CacheServer, fault: (typeof FAULTS)[number]): Pro
   server.pause()
   await delay(SILENT_MS)
   server.resume()
-}
-
-function chart({ samples }: Bench): Chart {
-  return {
-    type: 'bars',
-    title: 'From a fault of the cache until all visits are in SQL',
-    x: { name: 'seconds' },
-    groups: FAULTS.map((fault) => ({
-      name: fault,
-      bars: CONTENDERS.map((label) => barOf(label, samples.spread(label, fault, RECOVERY))),
-    })),
-  }
 }

@@ -3,13 +3,13 @@
  * collectors bring of a writer whose clock is behind; and the cost of an idle site.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { createConnection, type Connection } from 'mysql2/promise'
+import { createConnection } from 'mysql2/promise'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import type { Memcached } from '../../test/servers/memcached.js'
 import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { delaysOf, type Watched } from '../freshness/delays.js'
 import type { Child } from '../harness/child.js'
-import { type Chart, barOf } from '../harness/chart.js'
+import { type Chart, barOf, groupedBars } from '../harness/chart.js'
 import type { Bench, Metric } from '../harness/part.js'
 import { rowOf } from '../harness/sql.js'
 import { quantile } from '../harness/statistics.js'
@@ -51,11 +51,12 @@ export const METRICS = {
   brought: more('share that collectors brought'),
 } as const
 
-interface Setting {
-  readonly processes: number
-  readonly rate: number
-  readonly layerSeconds: typeof LAYERS | typeof SHORT_LAYERS
-}
+/** Delays until visits are in the figures: a metric, and the share of the visits that it is of. */
+const DELAYS = [
+  [METRICS.median, 0.5],
+  [METRICS.p95, 0.95],
+  [METRICS.most, 1],
+] as const
 
 export async function run(bench: Bench): Promise<Chart> {
   const processes = bench.setting('processes', [1, 2], [1, 4, 16])
@@ -68,8 +69,6 @@ export async function run(bench: Bench): Promise<Chart> {
     bench.memcached(),
     bench.mariadb(['--max-connections=600']),
   ])
-  const connection = await createConnection(mariadb.url())
-  bench.after(() => connection.end())
   const server = { servers: memcached.address, mysqlUrl: mariadb.url() }
   const program = new URL('../freshness/web.js', import.meta.url)
   const most = Math.max(...processes)
@@ -83,20 +82,18 @@ export async function run(bench: Bench): Promise<Chart> {
   await Promise.all(webs.map((web) => web.ask('open', { sites: [{ name: IDLE }] })))
   bench.progress('a site without visits')
   await delay(5 * COLLECTOR_MS)
-  const idle = { processes: most, seconds: idleSeconds }
-  await measureIdle(bench, memcached, mariadb, connection, idle)
+  await measureIdle(bench, memcached, mariadb, most, idleSeconds)
 
-  const settings = rates.flatMap((rate): Setting[] => [
-    ...processes.map((count): Setting => ({ processes: count, rate, layerSeconds: LAYERS })),
-    { processes: shortLayers!, rate, layerSeconds: SHORT_LAYERS },
+  const settings = rates.flatMap((rate) => [
+    ...processes.map((count) => settingOf(count, rate, LAYERS)),
+    settingOf(shortLayers!, rate, SHORT_LAYERS),
   ])
+  const sitesOf = (process: number) => settings.filter((setting) => process < setting.processes)
   // A process at the right time collects for one that is behind.
   await Promise.all([
     slow.ask('open', { sites: [{ name: BEHIND, options: { collect: false } }] }),
     ...webs.map((web, process) => {
-      const sites = settings
-        .filter((setting) => process < setting.processes)
-        .map((setting) => ({ name: wideCacheName(setting), options: optionsOf(setting) }))
+      const sites = sitesOf(process)
       return web.ask('open', { sites: process === 0 ? [{ name: BEHIND }, ...sites] : sites })
     }),
   ])
@@ -115,9 +112,7 @@ export async function run(bench: Bench): Promise<Chart> {
   const watched = await Promise.all(
     webs.map((web, process) =>
       web.ask<Record<string, Watched>>('recordAll', {
-        sites: settings
-          .filter((setting) => process < setting.processes)
-          .map((setting) => ({ ...load, ...setting, name: wideCacheName(setting), process })),
+        sites: sitesOf(process).map((setting) => ({ ...load, ...setting, process })),
       }),
     ),
   )
@@ -125,7 +120,10 @@ export async function run(bench: Bench): Promise<Chart> {
   const committed = await slow.ask<number>('committed', { name: BEHIND })
   bench.samples.add(WIDE_CACHE, BEHIND, METRICS.brought, committed / recorded.length)
   for (const setting of settings) {
-    keep(bench, setting, delaysOf(watched.flatMap((sites) => sites[wideCacheName(setting)] ?? [])))
+    const delays = delaysOf(watched.flatMap((sites) => sites[setting.name] ?? []))
+    for (const [metric, share] of DELAYS) {
+      bench.samples.add(WIDE_CACHE, setting.label, metric, quantile(delays, share) / 1_000)
+    }
   }
   bench.progress('closing')
   await Promise.all(children.map((child) => child.ask('close')))
@@ -133,17 +131,21 @@ export async function run(bench: Bench): Promise<Chart> {
   return chart(bench, settings)
 }
 
-function wideCacheName({ processes, rate, layerSeconds }: Setting): string {
-  return `fresh-${processes}-${rate}-${layerSeconds}`
-}
+type Setting = ReturnType<typeof settingOf>
 
-function optionsOf({ layerSeconds }: Setting): object {
-  return layerSeconds === LAYERS ? {} : { layerSeconds }
-}
-
-function labelOf({ processes, rate, layerSeconds }: Setting): string {
+function settingOf(processes: number, rate: number, layerSeconds: keyof typeof WITHIN) {
   const site = `${processes} ${processes === 1 ? 'process' : 'processes'}, ${number(rate)}/s`
-  return layerSeconds === LAYERS ? site : `${site}, layers of ${layerSeconds} s`
+  const isDefault = layerSeconds === LAYERS
+  return {
+    processes,
+    rate,
+    layerSeconds,
+    within: WITHIN[layerSeconds],
+    label: isDefault ? site : `${site}, layers of ${layerSeconds} s`,
+    /** Of its grid. */
+    name: `fresh-${processes}-${rate}-${layerSeconds}`,
+    options: isDefault ? {} : { layerSeconds },
+  }
 }
 
 function idleLabel(processes: number): string {
@@ -153,10 +155,11 @@ function idleLabel(processes: number): string {
 async function measureIdle(
   bench: Bench,
   memcached: Memcached,
-  { pid }: MariaDb,
-  connection: Connection,
-  { processes, seconds: idle }: { processes: number; seconds: number },
+  mariadb: MariaDb,
+  processes: number,
+  idleSeconds: number,
 ): Promise<void> {
+  const connection = bench.closing(await createConnection(mariadb.url()))
   const look = async () => {
     // Runs are at the end of a layer: none is under way now.
     const layerMs = LAYERS * 1_000
@@ -164,12 +167,12 @@ async function measureIdle(
     return {
       ...(await rowOf<'watermark'>(connection, WATERMARK, [IDLE])),
       cache: await lookAtCaches([memcached.port], ['cmd_get']),
-      sql: await lookAtDatabase(connection, pid),
+      sql: await lookAtDatabase(connection, mariadb.pid),
     }
   }
   const before = await look()
   const began = performance.now()
-  await delay((idle - 1) * 1_000)
+  await delay((idleSeconds - 1) * 1_000)
   const after = await look()
   const seconds = (performance.now() - began) / 1_000
   const keys = cacheWork(before.cache, after.cache).operations
@@ -184,23 +187,15 @@ async function measureIdle(
   add(METRICS.reads, keys - (WIDTH + MEMORY_KEYS.length - 1) * layers)
 }
 
-function keep(bench: Bench, setting: Setting, delays: readonly number[]): void {
-  const add = (metric: Metric, share: number): void =>
-    bench.samples.add(WIDE_CACHE, labelOf(setting), metric, quantile(delays, share) / 1_000)
-  add(METRICS.median, 0.5)
-  add(METRICS.p95, 0.95)
-  add(METRICS.most, 1)
-}
-
 function claims(bench: Bench, settings: readonly Setting[], most: number): void {
   const of = (label: string, metric: Metric): number =>
     bench.samples.spread(WIDE_CACHE, label, metric).median
-  for (const setting of settings) {
-    const label = labelOf(setting)
-    const within = WITHIN[setting.layerSeconds]
-    const [median, p95, most] = [METRICS.median, METRICS.p95, METRICS.most].map((metric) =>
-      of(label, metric),
-    ) as [number, number, number]
+  for (const { label, within } of settings) {
+    const [median, p95, most] = DELAYS.map(([metric]) => of(label, metric)) as [
+      number,
+      number,
+      number,
+    ]
     bench.claim(
       `${label}: half of the visits are in the figures within ${within[0]} s, 95 % within ` +
         `${within[1]} s, and all within ${within[2]} s ` +
@@ -224,15 +219,11 @@ function claims(bench: Bench, settings: readonly Setting[], most: number): void 
 }
 
 function chart(bench: Bench, settings: readonly Setting[]): Chart {
-  const bar = (label: string, metric: Metric) =>
-    barOf(label, bench.samples.spread(WIDE_CACHE, label, metric))
-  return {
-    type: 'bars',
-    title: 'From record() to the figures',
-    x: { name: 'seconds' },
-    groups: [METRICS.median, METRICS.p95, METRICS.most].map((metric) => ({
-      name: metric.metric.replace(', s', ''),
-      bars: settings.map((setting) => bar(labelOf(setting), metric)),
-    })),
-  }
+  const groups = DELAYS.map(([metric]) => ({
+    name: metric.metric.replace(', s', ''),
+    bars: settings.map(({ label }) =>
+      barOf(label, bench.samples.spread(WIDE_CACHE, label, metric)),
+    ),
+  }))
+  return groupedBars('From record() to the figures', 'seconds', groups)
 }
