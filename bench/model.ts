@@ -92,12 +92,7 @@ export function needsOf({ processes, rate }: Load, constants: Constants) {
   const oneCollector = (1e6 / costOf(constants.collector, frame.rowsPerFrame)) * CAPACITY.used
   const byWidth = (frames * layerSeconds) / mostFrames(frame.bytes, LIMITS.width)
   const byRetention = visits / LIMITS.retainedRowsPerSecond
-  const grids = Math.max(
-    1,
-    Math.ceil(visits / oneCollector),
-    Math.ceil(byWidth),
-    Math.ceil(byRetention),
-  )
+  const grids = Math.ceil(Math.max(1, visits / oneCollector, byWidth, byRetention))
 
   const layer = {
     frames: (frames * layerSeconds) / grids,

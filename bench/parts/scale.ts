@@ -3,9 +3,11 @@
  * time.
  */
 import { createConnection } from 'mysql2/promise'
+import { memcached } from '../../src/cache/memcached/memcached.js'
 import { pointOf, type Chart, type LineChart } from '../harness/chart.js'
 import type { Bench } from '../harness/part.js'
 import type { Metric } from '../harness/samples.js'
+import { sum } from '../harness/statistics.js'
 import { percent } from '../harness/table.js'
 import { appendCost, usableShare } from '../scale/append-cost.js'
 import { experimentOn, type Outcome, type Setting } from '../scale/experiment.js'
@@ -25,14 +27,6 @@ const TOLERANCE = 0.15
 
 /** Time that the generator runs alone, with each number of processes. */
 const IDLE_SECONDS = 0.5
-
-interface Totals {
-  visits: number
-  lost: number
-  duplicated: number
-  /** Whether all of them have said the same. */
-  ledgers: boolean
-}
 
 interface Series {
   readonly name: keyof typeof BASE
@@ -68,13 +62,12 @@ export async function run(bench: Bench): Promise<Chart> {
     bench.mariadb(),
     ...Array.from({ length: most('servers') }, () => bench.memcached({ memoryMb: 256 })),
   ])
-  const connection = await createConnection(mariadb.url())
-  bench.after(() => connection.end())
+  const connection = bench.closing(await createConnection(mariadb.url()))
   const experiment = experimentOn(bench, caches, mariadb, connection, most('processes'))
 
   // The compiler sees what is hot, and the tables are made.
   await experiment.run('warm-up', settingOf('processes', most('processes'), 3 * rate), 1)
-  const totals: Totals = { visits: 0, lost: 0, duplicated: 0, ledgers: true }
+  const outcomes: Outcome[] = []
   for (let round = 0; round < rounds; round++) {
     bench.progress(`round ${round + 1} of ${rounds}: the generator alone`)
     const idle = new Map<number, number>()
@@ -85,19 +78,13 @@ export async function run(bench: Bench): Promise<Chart> {
       bench.progress(`round ${round + 1} of ${rounds}: ${labelOf(setting)}`)
       const outcome = await experiment.run(`scale-${round}-${at}`, setting, seconds)
       keep(bench, setting, outcome, idle.get(setting.processes)!)
-      totals.visits += outcome.visits
-      totals.lost += outcome.visits - outcome.different
-      totals.duplicated += outcome.rows - outcome.different
-      totals.ledgers &&=
-        outcome.ledger.issued === outcome.visits &&
-        outcome.ledger.committed === outcome.visits &&
-        outcome.ledger.owed + outcome.ledger.lost === 0
+      outcomes.push(outcome)
     }
   }
   bench.progress('memcached alone')
   await measureServer(bench, appends)
 
-  claims(bench, settings, totals)
+  claims(bench, settings, outcomes)
   return chart(bench, series, rate)
 }
 
@@ -118,8 +105,7 @@ function labelOf({ processes, servers, width, writers }: Setting): string {
 
 function keep(bench: Bench, setting: Setting, outcome: Outcome, idle: number): void {
   const { visits, cache, sql, collector } = outcome
-  const add = (metric: Metric, value: number): void =>
-    bench.samples.add(WIDE_CACHE, labelOf(setting), metric, value)
+  const add = bench.samples.add.bind(bench.samples, WIDE_CACHE, labelOf(setting))
   const web = outcome.webCpuMicros / visits - idle
   add(metrics.WEB, web)
   add(metrics.ROWS_PER_FRAME, visits / collector.frames)
@@ -142,10 +128,7 @@ function keep(bench: Bench, setting: Setting, outcome: Outcome, idle: number): v
  * Calculates such a run by the model: each layer with its share of the frames, and the layers
  * without any.
  */
-function calculate(
-  { width, writers }: Setting,
-  { ended, visits, collector, ...outcome }: Outcome,
-): { operations: number; bytes: number } {
+function calculate({ width, writers }: Setting, { ended, visits, collector, ...outcome }: Outcome) {
   // The first frame is placed when the first visit has waited for others.
   const began = outcome.began + GRID.longestSeconds * 1000
   const rowsPerFrame = visits / collector.frames
@@ -156,42 +139,49 @@ function calculate(
     keyBytes: 'wide-cache:scale-0-0:cell:1234567890:12'.length,
   }
   const layerMs = GRID.layerSeconds * 1000
-  const sum = { operations: 0, bytes: 0 }
   const first = Math.floor(began / layerMs)
-  for (let at = 0; at < collector.layers; at++) {
+  const works = Array.from({ length: collector.layers }, (_, at) => {
     const begin = (first + at) * layerMs
     const overlap = Math.max(0, Math.min(ended, begin + layerMs) - Math.max(began, begin))
-    const { operations, bytes } = cacheWorkOf({
-      ...layer,
-      frames: (collector.frames * overlap) / (ended - began),
-    })
-    sum.operations += operations
-    sum.bytes += bytes
-  }
-  return sum
+    return cacheWorkOf({ ...layer, frames: (collector.frames * overlap) / (ended - began) })
+  })
+  const total = (what: 'operations' | 'bytes'): number => sum(works.map((work) => work[what]))
+  return { operations: total('operations'), bytes: total('bytes') }
 }
 
 async function measureServer(bench: Bench, appends: number): Promise<void> {
   const server = await bench.memcached({ memoryMb: 512 })
+  const cache = bench.closing(memcached(server.address))
   for (const bytes of metrics.CELL_BYTES) {
-    const cpuMicros = await appendCost(server, bytes, appends)
+    const cpuMicros = await appendCost(cache, server.port, bytes, appends)
     bench.samples.add(metrics.SERVER, String(bytes), metrics.APPEND, cpuMicros)
   }
   const small = await bench.memcached({ memoryMb: SMALL_SERVER_MB })
-  const share = await usableShare(small, SMALL_SERVER_MB * 2 ** 20, SMALL_SERVER_CELL_BYTES)
+  const growing = bench.closing(memcached(small.address))
+  const memory = SMALL_SERVER_MB * 2 ** 20
+  const share = await usableShare(growing, small.port, memory, SMALL_SERVER_CELL_BYTES)
   const cells = `${SMALL_SERVER_MB} MiB, cells of ${SMALL_SERVER_CELL_BYTES} bytes`
   bench.samples.add(metrics.SERVER, cells, metrics.USABLE, share)
 }
 
-function claims(bench: Bench, settings: readonly Setting[], totals: Totals): void {
+function claims(bench: Bench, settings: readonly Setting[], outcomes: readonly Outcome[]): void {
   const { samples } = bench
-  const { visits, lost, duplicated, ledgers } = totals
+  const total = (what: 'visits' | 'rows' | 'different'): number =>
+    sum(outcomes.map((outcome) => outcome[what]))
+  const visits = total('visits')
+  const [lost, duplicated] = [visits - total('different'), total('rows') - total('different')]
   bench.claim(
     `of ${visits.toLocaleString('en')} visits in all settings ${lost} are lost and ` +
       `${duplicated} duplicated in SQL`,
     lost === 0 && duplicated === 0,
   )
-  bench.claim('the ledger says the same: all issued, all committed, none lost', ledgers)
+  bench.claim(
+    'the ledger says the same: all issued, all committed, none lost',
+    outcomes.every(
+      ({ visits, ledger: { issued, committed, owed, lost } }) =>
+        issued === visits && committed === visits && owed + lost === 0,
+    ),
+  )
   for (const metric of [metrics.MODEL_OPERATIONS, metrics.MODEL_BYTES]) {
     const ratios = settings.map((one) => samples.spread(WIDE_CACHE, labelOf(one), metric).median)
     const off = Math.max(...ratios.map((ratio) => Math.abs(ratio - 1)))

@@ -1,21 +1,22 @@
 // A collector in a process of its own: drains again and again, and says what it did and what that
 // took.
 import { setTimeout as delay } from 'node:timers/promises'
-import { createActivity, memcached, mysql } from 'wide-cache'
+import { createActivity } from 'wide-cache'
 import { answer } from '../harness/answer.js'
 
 const PAUSE_MS = 500
 
-let cache, database, activity
-let draining
+let activity, draining, done
 let stopped = false
-let done
 
-const answers = {
+answer({
   async open({ servers, mysqlUrl, options }) {
-    cache = memcached(servers)
-    database = mysql(mysqlUrl)
-    activity = createActivity({ ...options, cache, database, collect: false })
+    activity = createActivity({
+      ...options,
+      cache: `memcached://${servers}`,
+      database: mysqlUrl,
+      collect: false,
+    })
     await activity.migrate()
     // The layers that lie between the making of the grid and now, all empty, and not of this
     // measurement.
@@ -37,16 +38,10 @@ const answers = {
     return done
   },
 
-  ledger() {
-    return activity.ledger()
-  },
+  ledger: () => activity.ledger(),
 
-  async close() {
-    await activity.close()
-    await cache.close()
-    await database.close()
-  },
-}
+  close: () => activity.close(),
+})
 
 async function drainOn() {
   while (!stopped) {
@@ -65,5 +60,3 @@ async function drainOn() {
     await delay(PAUSE_MS)
   }
 }
-
-answer(answers)

@@ -1,13 +1,13 @@
 /** The model's constants, from a result of the part `scale`. */
 import type { Constants, Cost } from '../model.js'
 import type { Result } from '../harness/result.js'
-import type { Measure } from '../harness/samples.js'
+import type { Measure, Metric } from '../harness/samples.js'
 import { lineThrough } from '../harness/statistics.js'
 import * as metrics from './metrics.js'
 
 const { CELL_BYTES, ROWS_PER_FRAME, SERVER, WIDE_CACHE } = metrics
 
-type Kept = Pick<Result, 'date' | 'mode'> & { readonly measures: readonly Measure[] }
+export type Kept = Pick<Result, 'date' | 'mode' | 'measures'>
 
 /**
  * A cost's parts for a visit and for a frame are those of the line that fits all settings best, by
@@ -17,29 +17,21 @@ type Kept = Pick<Result, 'date' | 'mode'> & { readonly measures: readonly Measur
  * @throws Error if `result` has not what it takes
  */
 export function constantsOf({ date, mode, measures }: Kept): Constants {
-  const of = (contender: string, metric: { readonly metric: string }): Measure[] => {
-    const found = measures.filter(
-      (measure) => measure.contender === contender && measure.metric === metric.metric,
-    )
-    if (found.length === 0) {
-      throw new Error(
-        `The result of "scale" of ${date} has no "${metric.metric}": run \`npm run bench -- ` +
-          `scale\` again`,
-      )
-    }
+  const unusable = (why: string): Error =>
+    new Error(`The result of "scale" of ${date} ${why}: run \`npm run bench -- scale\` again`)
+  const of = (contender: string, { metric }: Metric): Measure[] => {
+    const found = measures.filter((one) => one.contender === contender && one.metric === metric)
+    if (found.length === 0) throw unusable(`has no "${metric}"`)
     return found
   }
   const framesPerVisit = new Map(
     of(WIDE_CACHE, ROWS_PER_FRAME).map(({ setting, median }) => [setting, 1 / median]),
   )
   if (new Set(framesPerVisit.values()).size === 1) {
-    throw new Error(
-      `The result of "scale" of ${date} knows one size of frames only: run \`npm run bench ` +
-        `-- scale\` again`,
-    )
+    throw unusable('knows one size of frames only')
   }
 
-  const cost = (metric: { readonly metric: string }): Cost => {
+  const cost = (metric: Metric): Cost => {
     const points = of(WIDE_CACHE, metric).map(({ setting, median }) => ({
       x: framesPerVisit.get(setting) ?? NaN,
       y: median,

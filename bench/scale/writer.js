@@ -7,7 +7,7 @@ import { generate } from './visits.js'
 let cache, database
 let activities = []
 
-const answers = {
+answer({
   // `writers`: each is what a web process of its own would be to cache and database.
   async open({ servers, mysqlUrl, writers, options }) {
     cache = memcached(servers)
@@ -44,7 +44,7 @@ const answers = {
     await database.close()
     activities = []
   },
-}
+})
 
 /** How many visits, when, and what CPU time they took, in microseconds. */
 async function metered(work) {
@@ -54,5 +54,3 @@ async function metered(work) {
   const { user, system } = process.cpuUsage(before)
   return { visits, began, ended: Date.now(), cpuMicros: user + system }
 }
-
-answer(answers)
