@@ -52,7 +52,7 @@ export function visitAt(from, i) {
 
 const referrers = Array.from({ length: REFERRERS }, (_, i) => `www.site-${i * 37}.example`)
 const campaigns = Array.from({ length: CAMPAIGNS }, (_, i) => `newsletter/email/issue-${i}`)
-const countries = Array.from({ length: COUNTRIES }, (_, i) =>
+export const countries = Array.from({ length: COUNTRIES }, (_, i) =>
   String.fromCharCode(65 + (i % 26), 65 + Math.floor(i / 26)),
 )
 const devices = ['phone', 'desktop', 'tablet']

@@ -1,21 +1,13 @@
 /** The ways to count visits in one process with SQLite alone. */
 import type { RequestHandler } from 'express'
-import {
-  campaign,
-  country,
-  createActivity,
-  deviceClass,
-  memory,
-  referrerHost,
-  sqlite,
-  type Activity,
-} from '../../src/index.js'
+import { createActivity, memory, sqlite } from '../../src/index.js'
 import { readStats } from '../../src/activity/stats.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import { SILENT } from '../../src/support/logger.js'
 import { fill, type Place, PLACE, startOf } from '../drain/backlog.js'
 import { TABLES } from '../drain/tables.js'
 import { NAME, visitAt } from '../drain/visits.js'
+import { DIMENSIONS } from '../micro/requests.js'
 import { tracker } from '../peers/express.js'
 import { openSqliteVisits } from '../peers/sqlite-visits.js'
 import { NOTHING_KEPT } from '../retention/removal.js'
@@ -42,25 +34,13 @@ export interface Contender {
 /** A million visits wait in the cells. */
 const MEMORY_BYTES = 512 * 1024 * 1024
 
-const DIMENSIONS = {
-  referrer: referrerHost(),
-  campaign: campaign(),
-  country: country('cf-ipcountry'),
-  device: deviceClass(),
-}
-
 export async function openContender(name: ContenderName, file: string): Promise<Contender> {
   if (name === 'sums') return openActivity(file, 'sums', false)
   if (name.startsWith('rows')) return openActivity(file, 'rows', name !== 'rows')
   const visits = openSqliteVisits(file)
   const buffer: VisitRow[] = []
-  if (name === 'nothing') {
-    return insertsOf(
-      visits,
-      () => {},
-      () => {},
-    )
-  }
+  const nothing = (): void => {}
+  if (name === 'nothing') return insertsOf(visits, nothing, nothing)
   return name === 'INSERT'
     ? insertsOf(visits, visits.insertOne, (rows) => rows.forEach(visits.insertOne))
     : insertsOf(
@@ -77,7 +57,7 @@ async function openActivity(
 ): Promise<Contender> {
   const cache = memory({ maxBytes: MEMORY_BYTES })
   const database = sqlite(file)
-  const activity: Activity = createActivity({
+  const activity = createActivity({
     cache,
     database,
     collect: false,

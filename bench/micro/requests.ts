@@ -7,6 +7,8 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 import express, { type Request, type Response } from 'express'
+import { campaign, country, deviceClass, referrerHost } from '../../src/index.js'
+import { COUNTRIES, countries } from '../drain/visits.js'
 
 export interface Visiting {
   readonly req: Request
@@ -32,7 +34,6 @@ const VISITORS = 1_000
 const USER_AGENTS = 200
 const PAGES = 100
 const REFERRERS = 200
-const COUNTRIES = 60
 const CAMPAIGNS = 30
 /** Connections are kept alive: a socket serves several requests. */
 const SOCKETS = 50
@@ -57,9 +58,6 @@ const REFERRER_URLS = Array.from(
   { length: REFERRERS },
   (_, i) => `https://www.site-${i}.example/forum/topic/${i * 37}?page=2`,
 )
-const COUNTRY_CODES = Array.from({ length: COUNTRIES }, (_, i) =>
-  String.fromCharCode(65 + (i % 26), 65 + Math.floor(i / 26)),
-)
 const CLIENT_HINTS = ['Sec-CH-UA-Mobile', '?0', 'Sec-CH-UA-Platform', '"Windows"']
 const HOST = ['Host', 'forum.example']
 const OF_BROWSERS = Object.entries({
@@ -72,6 +70,14 @@ const OF_BROWSERS = Object.entries({
   'Sec-Fetch-Mode': 'navigate',
   'Sec-Fetch-Site': 'same-origin',
 }).flat()
+
+/** Ready-made dimensions, which requests with the trait `dimensions` have values of. */
+export const DIMENSIONS = {
+  referrer: referrerHost(),
+  campaign: campaign(),
+  country: country('cf-ipcountry'),
+  device: deviceClass(),
+}
 const BODY = '<h1>hello</h1>'.repeat(100)
 
 /** Internals of Node's request that came over a connection. */
@@ -159,7 +165,7 @@ function dimensionHeaders(number: number): string[] {
     'Referer',
     parsed(REFERRER_URLS[(number * 7) % REFERRERS]!),
     'CF-IPCountry',
-    parsed(COUNTRY_CODES[number % COUNTRIES]!),
+    parsed(countries[number % COUNTRIES]!),
     ...(number % 2 ? CLIENT_HINTS : []),
   ]
 }

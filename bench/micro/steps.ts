@@ -12,15 +12,7 @@ import { Visitors } from '../../src/page-views/visitors.js'
 import { checkHeaders, reportOf } from '../../src/activity/seen-report.js'
 import { requestOf } from '../../src/activity/seen-route.js'
 import { type Visit, visitCodec } from '../../src/activity/visit.js'
-import {
-  type Activity,
-  campaign,
-  country,
-  createActivity,
-  deviceClass,
-  referrerHost,
-  WideCache,
-} from '../../src/index.js'
+import { type Activity, createActivity, WideCache } from '../../src/index.js'
 import { systemEnvironment } from '../../src/support/environment.js'
 import { BurstLogger, SILENT } from '../../src/support/logger.js'
 import { Pseudonymizer } from '../../src/visitors/pseudonymizer.js'
@@ -29,7 +21,7 @@ import { asksForPrivacy, Bots, Exchanges } from '../../src/page-views/exchange.j
 import type { Codec } from '../../src/support/codec.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import type { Bench } from '../harness/part.js'
-import { type RequestTraits, type Visiting, visits } from './requests.js'
+import { DIMENSIONS, type RequestTraits, type Visiting, visits } from './requests.js'
 import { noDatabase, takesAll } from './stubs.js'
 import { UTC_DAYS } from '../../src/support/utc-days.fixture.js'
 
@@ -132,12 +124,7 @@ export async function steps(bench: Bench): Promise<Step[]> {
   const dimensional = createActivity({
     ...grid,
     name: 'dimensional',
-    dimensions: {
-      referrer: referrerHost(),
-      campaign: campaign(),
-      country: country('cf-ipcountry'),
-      device: deviceClass(),
-    },
+    dimensions: DIMENSIONS,
   })
   bench.after(async () => {
     pseudonymizer.close()

@@ -39,8 +39,7 @@ export async function run(bench: Bench): Promise<Chart> {
 
   const mariadb = await bench.mariadb(MARIADB)
   const mysqlUrl = await mariadb.createDatabase('retention')
-  const database = new MysqlDatabase(mysqlUrl)
-  bench.after(() => database.close())
+  const database = bench.closing(new MysqlDatabase(mysqlUrl))
   await database.migrate()
   const others = bench.child(new URL('../retention/others.ts', import.meta.url), process)
 
@@ -76,16 +75,11 @@ async function note({ samples }: Bench, others: Child, setting: string): Promise
 }
 
 /** @throws Error if the tables have not exactly what has come and has not been removed */
-async function lifeBeside(
-  bench: Bench,
-  database: Database,
-  others: Child,
-  life: Life,
-): Promise<void> {
+async function lifeBeside(bench: Bench, database: Database, others: Child, life: Life) {
   const totals = (): Promise<number> => count(database, 'activity_hours', 'SUM(views)')
   const before = await totals()
   let removed = 0
-  await live(database, life, async (period) => {
+  for await (const period of live(database, life)) {
     const { brought } = period
     const [done, all] = [brought / life.rate, life.seconds]
     bench.progress(`beside a collector, ${number(done)} of ${number(all)} seconds`)
@@ -100,7 +94,7 @@ async function lifeBeside(
     add(names.CALL, period.longestCallMs)
     add(names.CLOSED, period.closedDays)
     removed = brought - kept
-  })
+  }
   const brought = life.rate * life.seconds
   const found = [(await totals()) - before, (await count(database, 'activities')) + removed]
   if (found.some((one) => one !== brought)) {

@@ -1,5 +1,5 @@
 // A caller in a process of its own, as a web process has one: opens counters, and calls one of them
-// again and again. Asked to "open", "warmUp", "call" and "close".
+// again and again. Asked to "open", "warmUp" and "call".
 import { ShardedCounter } from 'wide-cache/counters'
 import { answer } from '../harness/answer.js'
 import { start } from '../peers/update-one-row.js'
@@ -42,9 +42,5 @@ answer({
       now = after
     }
     return { latencies, seconds: (now - began) / 1000 }
-  },
-
-  async close() {
-    await Promise.all(counters.map((counter) => counter.close()))
   },
 })

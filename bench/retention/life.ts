@@ -8,7 +8,8 @@ import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
 import { DAY_MS } from '../../src/support/clock.js'
 import { CALL_MS, count } from './removal.js'
-import { FAST, NAME, visitsBetween } from './visits.js'
+import { NAME } from '../drain/visits.js'
+import { FAST, visitsBetween } from './visits.js'
 
 /** Values by the hour stay for this many days, and a day is closed so long after its end. */
 const VALUES_DAYS = 1
@@ -27,26 +28,11 @@ export interface Life {
   readonly everySeconds: number
 }
 
-export interface Period {
-  /** Whether rows were past their time: none are in the first periods. */
-  readonly removes: boolean
-  /** Since the beginning. */
-  readonly brought: number
-  readonly closedDays: number
-  /** The longest call of the retention in the period. */
-  readonly longestCallMs: number
-  /** Time by which the oldest row is past its retention at the end, in seconds of the run. */
-  readonly overdueSeconds: number
-  /** Lag of the collector behind its second at the end. */
-  readonly behindSeconds: number
-}
-
-/** `onPeriod` is called at the end of each period, and may look at the tables. */
-export async function live(
+/** Stands still at the end of each period, so that one may look at the tables. */
+export async function* live(
   database: Database,
   { rate, seconds, keptSeconds, everySeconds }: Life,
-  onPeriod: (period: Period) => Promise<void>,
-): Promise<void> {
+) {
   const began = performance.now()
   const elapsed = (): number => (performance.now() - began) / 1000
   // A day later than any that has been closed.
@@ -76,14 +62,19 @@ export async function live(
     if (second % everySeconds !== 0) continue
     const oldest = (await count(database, 'activity_seconds', 'MIN(second)')) * 1000
     const age = (context.now - oldest) / FAST / 1000
-    await onPeriod({
+    yield {
+      /** Whether rows were past their time: none are in the first periods. */
       removes: second > keptSeconds,
+      /** Since the beginning. */
       brought: second * rate,
       closedDays,
+      /** The longest call of the retention in the period. */
       longestCallMs,
+      /** Time by which the oldest row is past its retention at the end, in seconds of the run. */
       overdueSeconds: Math.max(0, age - keptSeconds),
+      /** Lag of the collector behind its second at the end. */
       behindSeconds: Math.max(0, elapsed() - second),
-    })
+    }
     longestCallMs = 0
   }
 }

@@ -2,7 +2,8 @@
 import { commitVisits, MAX_COMMIT_ROWS } from '../../src/activity/commit.js'
 import { removeOldVisits } from '../../src/activity/retention.js'
 import type { Database } from '../../src/database/database.js'
-import { NAME, visitsBetween } from './visits.js'
+import { NAME } from '../drain/visits.js'
+import { visitsBetween } from './visits.js'
 import { sum } from '../harness/statistics.js'
 
 /** Duration of a call of a collecting run, where there is more to remove. */

@@ -1,8 +1,6 @@
 /** Visits of a busy site whose days pass quickly. */
 import type { Visit } from '../../src/activity/visit.js'
-import { NAME, PAGES, visitAt, visitorsOf } from '../drain/visits.js'
-
-export { NAME, PAGES }
+import { visitAt, visitorsOf } from '../drain/visits.js'
 
 /** Seconds of the site in one second of the run: its hour is a minute, and its day is 24. */
 export const FAST = 60
