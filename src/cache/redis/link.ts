@@ -124,7 +124,7 @@ export class RedisRefusal extends CacheError {
 /** The server's words for a message. What they quote of the request is left out. */
 function shown(reply: string): string {
   return reply
-    .replace(/,? with args .*$/s, '')
+    .replace(/, with args .*$/s, '')
     .slice(0, 160)
     .replace(/[^\x20-\x7e]/g, '?')
 }

@@ -146,6 +146,24 @@ describe('redis: a client of the site', () => {
     await cache.close()
   })
 
+  test('is handed no more than it may hold of what it has not answered', async () => {
+    let sent = 0
+    const send = () => (sent++, new Promise(() => undefined))
+    const nodeClient = () => undefined
+    const silent = { isOpen: true, nodeClient, get: send, eval: send, withCommandOptions }
+    function withCommandOptions() {
+      return silent
+    }
+    const cache = redis({ client: silent, timeoutMs: 10 })
+    const asked = Array.from({ length: 8192 }, (_, i) =>
+      assert.rejects(cache.get(`key-${i}`), { code: 'CACHE_TIMEOUT' }),
+    )
+    await Promise.all(asked)
+    await assert.rejects(cache.get('key'), { message: /has 8192 requests in flight and is not/ })
+    assert.equal(sent, 8192)
+    await cache.close()
+  })
+
   test('is asked once for a key that getMany names twice', async () => {
     const asked: string[] = []
     const counting = {
