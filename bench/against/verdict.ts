@@ -5,21 +5,12 @@
 import type { Result } from '../harness/result.js'
 import type { Measure } from '../harness/samples.js'
 import { median, spread } from '../harness/statistics.js'
-import { number, type Table, withSpread } from '../harness/table.js'
+import { number, withSpread } from '../harness/table.js'
 
 /** The runs of one part, in pairs: the n-th of each tree ran right after each other. */
-export interface Runs {
-  readonly then: readonly Result[]
-  readonly now: readonly Result[]
-}
+type Runs = Readonly<Record<'then' | 'now', readonly Result[]>>
 
-export interface Verdict {
-  readonly table: Table
-  /** `contender, setting: metric`, of what got worse beyond the spread. */
-  readonly worse: readonly string[]
-  /** Reasons why the two are less than comparable, as sentences. */
-  readonly notes: readonly string[]
-}
+export type Verdict = ReturnType<typeof verdict>
 
 /**
  * Least number of runs. With fewer, all of one tree are too often above all of the other by chance.
@@ -28,11 +19,14 @@ export const LEAST_RUNS = 3
 /** Least difference worth a look, as a share, however little it varies. */
 const LEAST_DIFFERENCE = 0.05
 
+const hundredths = (value: number): string => value.toFixed(2)
+const middle = ({ samples }: Measure): number => median(samples)
+
 /**
  * All measures that both have, each with the ratio new over old, taken pair by pair. @throws Error
  * if they have none in common
  */
-export function verdict({ then, now }: Runs, thenName: string): Verdict {
+export function verdict({ then, now }: Runs, thenName: string) {
   const [before, after] = [inAll(then), inAll(now)]
   const common = [...after].flatMap(([key, measures]) => {
     const earlier = before.get(key)
@@ -55,14 +49,16 @@ export function verdict({ then, now }: Runs, thenName: string): Verdict {
       [thenName]: number(median(earlier)),
       now: number(median(later)),
       ratio: earlier.every((value) => value > 0)
-        ? withSpread(spread(later.map((value, run) => value / earlier[run]!)), ratio)
+        ? withSpread(spread(later.map((value, run) => value / earlier[run]!)), hundredths)
         : '',
       verdict: said,
     }
   })
   return {
     table: { title: `${part}: ${now.length} runs of each tree`, rows },
+    /** `contender, setting: metric`, of what got worse beyond the spread. */
     worse,
+    /** Reasons why the two are less than comparable, as sentences. */
     notes: [
       ...onlyIn(before, after, 'have gone'),
       ...onlyIn(after, before, 'are new'),
@@ -99,14 +95,6 @@ function inAll(results: readonly Result[]): Map<string, Measure[]> {
     }
   }
   return new Map([...all].filter(([, measures]) => measures.length === results.length))
-}
-
-function middle({ samples }: Measure): number {
-  return median(samples)
-}
-
-function ratio(value: number): string {
-  return value.toFixed(2)
 }
 
 function onlyIn(some: Map<string, unknown>, others: Map<string, unknown>, what: string): string[] {

@@ -15,7 +15,7 @@ import type { Bench } from '../harness/part.js'
 import { asked } from '../harness/sql.js'
 import { Crowd, shuffled } from '../overhead/load.js'
 import { startSite } from '../overhead/site.js'
-import { startWorker } from '../overhead/worker.js'
+import { startWorkers } from '../overhead/worker.js'
 import { type Contender, CONTENDERS, OTHERS } from './contenders.js'
 
 /** Longer than what a worker or a collector waits for. */
@@ -62,9 +62,9 @@ async function start(
   const [log, mysqlUrl] = [join(folder, database), mariadb.url(database)]
   const own = { peer, mysqlUrl, ...(collect === undefined ? {} : { options: { collect } }) }
   const given = { contenders: [own], renderings, memcached: memcached.address }
-  const site = await startSite(given, bench.after, alone)
+  const site = await startSite(bench, given, alone)
   const env = { memcached: memcached.address, mysqlUrl, log }
-  const worker = work === undefined ? undefined : await startWorker(bench, work, env)
+  const worker = work === undefined ? undefined : await startWorkers(bench, { peer: work, env })
   return { contender, site, mysqlUrl, log, worker }
 }
 

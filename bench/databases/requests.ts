@@ -46,7 +46,7 @@ export async function requests(
   )
   const contenders = [{ peer: 'empty-hook', mysqlUrl: '' }, ...ways.map((way) => way.contender)]
   const given = { contenders, renderings: 1, memcached }
-  const site = await startSite(given, bench.after, { execArgv: [] })
+  const site = await startSite(bench, given)
   const targets = site.apps.map((app) => ({ app, crowd: new Crowd(app, CONNECTIONS) }))
   bench.after(() => targets.forEach(({ crowd }) => crowd.close()))
   for (const target of targets) await slice(site, target, warmUpSeconds)

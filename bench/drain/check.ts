@@ -73,12 +73,6 @@ export async function checkLedger(
   }
 }
 
-/** @throws Error if the ledger knows any frame */
-export async function checkNoLedger(sql: Connection, database: string): Promise<void> {
-  const { n } = await rowOf<'n'>(sql, `SELECT COUNT(*) AS n FROM ${database}.wide_cache_writers`)
-  if (n !== 0) throw new Error(`${database}: the ledger knows ${n} writers`)
-}
-
 const contents = new Map<number, number>()
 
 /** Returns the checksum of the first `count` visits. */

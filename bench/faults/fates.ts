@@ -1,6 +1,6 @@
 /** What became of each visit, and which fault a loss belongs to. */
 import type { Pool, RowDataPacket } from 'mysql2/promise'
-import { databaseOf, timesOf, type Writer } from './cell.js'
+import { databaseOf, timesOf, type Writer } from './cells.js'
 
 /** A visit: when it was recorded, how often it is in SQL, and since when. */
 export interface Fate {

@@ -1,6 +1,6 @@
 /** Faults of servers and processes while visits come. */
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Cell } from './cell.js'
+import type { Cell } from './cells.js'
 
 export interface Fault {
   readonly name: string

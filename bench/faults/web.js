@@ -37,11 +37,11 @@ answer({
   },
 })
 
-async function start({ peer, env, rate, prefix, file, since }) {
+async function start({ peer, env, rate, prefix, file }) {
   const { start } = await import(`../peers/${peer}.js`)
   const times = openSync(file, 'w')
-  await delay(since - Date.now())
-  const contender = await start({ ...env, since })
+  await delay(env.since - Date.now())
+  const contender = await start(env)
   const gap = 1000 / rate
   writers.add({
     contender,

@@ -4,9 +4,11 @@
  */
 import { type ChildProcess, fork } from 'node:child_process'
 import { once } from 'node:events'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Cores } from './cores.js'
 
 const KEPT_CHARACTERS = 2000
+const CLOSE_TIMEOUT_MS = 30_000
 
 export class Child {
   readonly #process: ChildProcess
@@ -57,6 +59,15 @@ export class Child {
     } finally {
       ended.abort()
     }
+  }
+
+  /** Asks it to "close", and ends it then, or when that takes too long. Never rejects. */
+  async close(): Promise<void> {
+    await Promise.race([
+      this.ask('close').catch(() => {}),
+      delay(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
+    ])
+    await this.end()
   }
 
   /** Ends it, whatever it is at. */

@@ -12,7 +12,7 @@ answer({
     jobs = await Promise.all(
       wanted.map(async ({ id, peer, rate, env }) => {
         const { start } = await import(`../peers/${peer}.js`)
-        return { id, rate, prefix: `/${id}/${number}/`, recorded: 0, contender: await start(env) }
+        return { rate, prefix: `/${id}/${number}/`, recorded: 0, contender: await start(env) }
       }),
     )
   },
@@ -25,7 +25,7 @@ answer({
    */
   async finish() {
     await Promise.all(jobs.map(({ contender }) => (contender.flush ?? contender.finish)()))
-    return jobs.map(({ id, recorded, contender: { windows } }) => ({ id, recorded, windows }))
+    return jobs.map(({ recorded, contender: { windows } }) => ({ recorded, windows }))
   },
   async close() {
     await Promise.all(jobs.map(({ contender }) => contender.close()))

@@ -15,7 +15,6 @@ export interface Job {
 
 /** Report of one process on a job; `windows`: how long cells were open, where it knows. */
 interface Report {
-  readonly id: string
   readonly recorded: number
   readonly windows?: { readonly milliseconds: number; readonly count: number }
 }
@@ -36,11 +35,11 @@ export async function write(
   const shares = jobs.map((job) => ({ ...job, rate: job.rate / writers.length }))
   await all('open', (process) => ({ process, jobs: shares }))
   await all('go', () => ({ seconds }))
-  const reports = (await all<Report[]>('finish')).flat()
+  const reports = await all<Report[]>('finish')
   await collect()
   await all('close')
-  const written = jobs.map(({ id }) => {
-    const own = reports.filter((report) => report.id === id)
+  return jobs.map((_, at) => {
+    const own = reports.map((ofProcess) => ofProcess[at]!)
     const windows = own.flatMap((report) => report.windows ?? [])
     const ms = sum(windows.map(({ milliseconds }) => milliseconds))
     return {
@@ -48,5 +47,4 @@ export async function write(
       windowSeconds: ms / sum(windows.map(({ count }) => count)) / 1000,
     }
   })
-  return new Map(jobs.map(({ id }, at) => [id, written[at]!]))
 }

@@ -17,63 +17,44 @@ export interface Contender {
   readonly collect?: string
 }
 
-const contender = (
-  peer: string,
-  label: string,
-  counts?: Contender['counts'],
-  keeps?: Contender['keeps'],
-): Contender => ({ peer, label, counts, keeps })
+const contender = (peer: string, label: string, counts?: Contender['counts']): Contender => ({
+  peer,
+  label,
+  counts,
+})
 
-const IN_TABLES = 'requests in SQL'
+const inSql = (peer: string, label: string, keeps: Contender['keeps'] = 'rows'): Contender => ({
+  ...contender(peer, label, 'requests in SQL'),
+  keeps,
+})
+
+/** It only remembers how often it tried. */
+const inCells = (peer: string, label: string): Contender => ({ peer, label, keeps: 'rows' })
+
+const ALL = 'rows, visitors, sums'
+const SUMS = 'sums by page'
 
 export const NOTHING = contender('nothing', 'no middleware')
 export const EMPTY_HOOK = contender('empty-hook', 'an empty `finish` hook')
 /** A collector in another process brings its visits to SQL. */
-export const WIDE_CACHE = contender(
-  'wide-cache',
-  'wide-cache, collectors elsewhere',
-  IN_TABLES,
-  'rows, visitors, sums',
-)
+export const WIDE_CACHE = inSql('wide-cache', 'wide-cache, collectors elsewhere', ALL)
 export const COLLECTS: Contender = {
   ...WIDE_CACHE,
   label: 'wide-cache, which collects',
   collect: EVERY_THREE_SECONDS,
 }
-export const INSERT = contender('insert-per-visit', 'one `INSERT` per visit', IN_TABLES, 'rows')
-export const GET_AND_SET = contender(
-  'get-and-set',
-  'get and set of an array in memcached',
-  undefined,
-  'rows',
-)
-export const APPEND = contender(
-  'append-per-visit',
-  'one memcached `append` per visit',
-  undefined,
-  'rows',
-)
-export const REDIS = contender('redis-list', '`RPUSH` to a Redis list', IN_TABLES, 'rows')
-export const HASH = contender(
-  'redis-hash',
-  '`HINCRBY` in a Redis hash, 60 s',
-  IN_TABLES,
-  'sums by page',
-)
-export const BUFFER = contender('buffer', 'a buffer in the process, 10 s', IN_TABLES, 'rows')
+export const INSERT = inSql('insert-per-visit', 'one `INSERT` per visit')
+export const GET_AND_SET = inCells('get-and-set', 'get and set of an array in memcached')
+export const APPEND = inCells('append-per-visit', 'one memcached `append` per visit')
+export const REDIS = inSql('redis-list', '`RPUSH` to a Redis list')
+export const HASH = inSql('redis-hash', '`HINCRBY` in a Redis hash, 60 s', SUMS)
+export const BUFFER = inSql('buffer', 'a buffer in the process, 10 s')
 /** With wide-cache's rule of what counts, its hashes and its rows. */
-export const SAME_RULES = contender(
+export const SAME_RULES = inSql(
   'buffer-same-rules',
   'a buffer by the same rules, hashes and rows, 10 s',
-  IN_TABLES,
-  'rows',
 )
-export const UPDATES = contender(
-  'buffer-updates',
-  'the same with sums, row by row',
-  IN_TABLES,
-  'sums by page',
-)
+export const UPDATES = inSql('buffer-updates', 'the same with sums, row by row', SUMS)
 const MORGAN = contender('morgan', '`morgan` to a file', 'requests')
 const PINO = contender('pino-http', '`pino-http` to a file', 'requests')
 const SESSION = contender('express-session', '`express-session` in memory', 'visitors')

@@ -15,7 +15,7 @@ import { cpuMicros } from '../scale/counters.js'
 import * as contenders from './contenders.js'
 import { Crowd, Pace, shuffled } from './load.js'
 import { startSite } from './site.js'
-import { startWorker } from './worker.js'
+import { startWorkers } from './worker.js'
 
 type Contender = contenders.Contender
 
@@ -44,10 +44,10 @@ export async function start(
   await mariadb.createDatabase(database)
   const env = { memcached: memcached.address, mysqlUrl: mariadb.url(database) }
   const collector =
-    contender === contenders.WIDE_CACHE ? await startWorker(bench, peer, env) : undefined
+    contender === contenders.WIDE_CACHE ? await startWorkers(bench, { peer, env }) : undefined
   const own = { peer, ...env, ...(collect === undefined ? {} : { options: { collect } }) }
   const given = { contenders: [own], renderings, ...env, redisUrl: redis.url, folder }
-  const site = await startSite(given, bench.after, alone)
+  const site = await startSite(bench, given, alone)
   const app = site.apps[0]!
   return { contender, site, app, crowd: new Crowd(app, CONNECTIONS), collector }
 }

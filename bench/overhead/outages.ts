@@ -4,7 +4,6 @@
  * what the machine does at a time falls on all of them.
  */
 import { setTimeout as delay } from 'node:timers/promises'
-import { startFaultyTcp } from '../../test/servers/faulty-tcp.js'
 import type { MariaDb } from '../../test/servers/mariadb.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
 import type { Cores } from '../harness/cores.js'
@@ -122,14 +121,13 @@ async function start(
   await mariadb.createDatabase(database)
   const [memcached, proxy] = await Promise.all([
     bench.memcached(),
-    startFaultyTcp(`127.0.0.1:${mariadb.port}`),
+    bench.proxy(`127.0.0.1:${mariadb.port}`),
   ])
-  bench.after(() => proxy.close())
   const mysqlUrl = urlThrough(proxy.port, mariadb.url(database))
   const { peer } = one.contender
   const own = { peer, mysqlUrl, options: { collect: EVERY_THREE_SECONDS } }
   const given = { contenders: [own], renderings: 1, memcached: memcached.address, redisUrl }
-  const site = await startSite(given, bench.after, alone)
+  const site = await startSite(bench, given, alone)
   return { ...one, site, app: site.apps[0]!, memcached, proxy }
 }
 

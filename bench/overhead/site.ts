@@ -3,8 +3,7 @@
  * may be asked of it.
  */
 import { readFileSync } from 'node:fs'
-import { setTimeout as delay } from 'node:timers/promises'
-import { Child } from '../harness/child.js'
+import type { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import type { Target } from './load.js'
@@ -25,7 +24,6 @@ interface SiteOptions {
 }
 
 const PROGRAM = new URL('./server.js', import.meta.url)
-const CLOSE_TIMEOUT_MS = 15_000
 
 /** The Express app of one contender, on a port of its own. */
 export type App = ReturnType<typeof appOf>
@@ -52,17 +50,9 @@ function appOf(child: Child, app: number, peer: string, port: number) {
 
 export type Site = Awaited<ReturnType<typeof startSite>>
 
-/**
- * Resolves when it takes visitors. `after`: who sees to it that it is stopped, even when it never
- * comes to that. `alone`: where it runs.
- */
-export async function startSite(
-  options: SiteOptions,
-  after: Bench['after'],
-  alone: Cores['alone'],
-) {
-  const child = new Child(PROGRAM, alone)
-  after(() => child.end())
+/** Resolves when it takes visitors. `alone`: where it runs. */
+export async function startSite(bench: Bench, options: SiteOptions, alone?: Cores['alone']) {
+  const child = bench.child(PROGRAM, alone)
   const ports = await child.ask<number[]>('open', options)
   const { contenders } = options
   return {
@@ -79,12 +69,6 @@ export async function startSite(
     cpu: (): Promise<number> => child.ask('cpu'),
 
     /** Never rejects. One that does not close is killed. */
-    async stop(): Promise<void> {
-      await Promise.race([
-        child.ask('close').catch(() => {}),
-        delay(CLOSE_TIMEOUT_MS, undefined, { ref: false }),
-      ])
-      await child.end()
-    },
+    stop: () => child.close(),
   }
 }

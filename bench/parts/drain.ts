@@ -9,7 +9,7 @@ import { createConnection, type RowDataPacket } from 'mysql2/promise'
 import { memcached as openMemcached } from '../../src/cache/memcached/memcached.js'
 import { MysqlDatabase } from '../../src/database/mysql/mysql.js'
 import { type Backlog, fill, type Place, PLACE, startOf } from '../drain/backlog.js'
-import { checkLedger, checkNoLedger, checkRows, checkSums } from '../drain/check.js'
+import { checkLedger, checkRows, checkSums } from '../drain/check.js'
 import { sizesOf } from '../drain/storage.js'
 import { TABLES } from '../drain/tables.js'
 import { PAGES, PROCESSES, RATE, VISITORS } from '../drain/visits.js'
@@ -149,7 +149,7 @@ export async function run(bench: Bench): Promise<Chart> {
     }
     const answer = await child.ask<Answer>('bring', { from, count: rows })
     await checkRows(sql, database, from, label === SUMS ? 0 : rows)
-    if (label === NO_LEDGER) await checkNoLedger(sql, database)
+    if (label === NO_LEDGER) await checkLedger(sql, database, 0, 0)
     else if (backlog) await checkLedger(sql, database, rows, backlog.frames)
     if (collects || label === WITH_SUMS) {
       const inAll = label === DIMENSIONS ? ['page', 'country', 'device'] : ['page']

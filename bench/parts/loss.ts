@@ -19,11 +19,9 @@ import {
   WIDE_CACHE,
 } from '../loss/batches.js'
 import { lostShare } from '../loss/model.js'
-import { type Outcome, outcomes, total } from '../loss/outcome.js'
-import { type Job, write } from '../loss/writers.js'
-import * as append from '../peers/append-per-visit.js'
-import * as getAndSet from '../peers/get-and-set.js'
-import * as wideCache from '../peers/wide-cache.js'
+import { type Outcome, outcomeOf, total } from '../loss/outcome.js'
+import { write } from '../loss/writers.js'
+import { WORKER } from '../overhead/worker.js'
 import { less, neutral } from '../harness/samples.js'
 
 const RATES = [35, 350, 2000] as const
@@ -43,10 +41,11 @@ export async function run(bench: Bench): Promise<Chart> {
   const program = new URL('../loss/writer.js', import.meta.url)
   const processes = bench.setting('writer processes', 3)
   const writers = Array.from({ length: processes }, () => bench.child(program))
+  const collector = bench.child(WORKER)
   const found: Found[] = []
   for (const [at, batch] of plan.entries()) {
     bench.progress(`${at + 1} of ${plan.length}: ${batch.title}, ${batch.seconds} s`)
-    found.push(...(await runBatch(batch, at, servers, writers)))
+    found.push(...(await runBatch(batch, at, servers, writers, collector)))
   }
   for (const one of found) record(bench, one)
   claims(bench, found)
@@ -74,65 +73,39 @@ async function runBatch(
   batch: number,
   servers: Servers,
   writers: readonly Child[],
+  collector: Child,
 ): Promise<Found[]> {
   const entries = settings.flatMap((setting, at) =>
     Array.from({ length: setting.copies }, (_, copy) => {
       const id = `b${batch}s${at}c${copy}`
       const mysqlUrl = servers.urlOf(setting.contender)
-      return { ...setting, id, env: { name: id, width: setting.width, mysqlUrl } }
+      const env = { name: id, width: setting.width, mysqlUrl, memcached: servers.direct }
+      return { ...setting, id, peer: setting.contender.peer, mysqlUrl, env }
     }),
   )
-  const jobs = entries.map(({ id, contender, rate, slow, collect, env }): Job => ({
+  const jobs = entries.map(({ id, peer, rate, slow, collect, env }) => ({
     id,
-    peer: contender.peer,
+    peer,
     rate,
     env: {
       ...env,
-      memcached: slow ? servers.slow : servers.direct,
+      ...(slow && { memcached: servers.slow }),
       ...(collect && { options: { collect: EVERY_THREE_SECONDS } }),
     },
   }))
-  const of = (contender: Contender) => entries.filter((entry) => entry.contender === contender)
+  // What waits in the cells of grids in which nobody writes any more, on a fast way to the cache.
   const written = await write(writers, jobs, seconds, async () => {
-    await Promise.all(
-      CONTENDERS.map(async (contender) => {
-        for (const { env } of of(contender)) {
-          await collect(contender, { ...env, memcached: servers.direct })
-        }
-      }),
-    )
+    await collector.ask('open', { workers: entries })
+    await collector.ask('close')
   })
-  const found = await Promise.all(
-    CONTENDERS.map((contender) => {
-      const own = of(contender).map(({ id }) => [id, written.get(id)!.recorded] as const)
-      return outcomes(servers.urlOf(contender), contender.table, new Map(own))
+  return Promise.all(
+    entries.map(async (entry, at) => {
+      const { contender, id, mysqlUrl } = entry
+      const { recorded, windowSeconds } = written[at]!
+      const outcome = await outcomeOf(mysqlUrl, contender.table, id, recorded)
+      return { ...entry, ...outcome, windowSeconds }
     }),
   )
-  const outcomeOf = new Map(found.flatMap((outcomes) => [...outcomes]))
-  return entries.map((entry) => ({
-    ...entry,
-    ...outcomeOf.get(entry.id)!,
-    windowSeconds: written.get(entry.id)!.windowSeconds,
-  }))
-}
-
-/**
- * Brings to SQL what waits in the cells of a grid, in which nobody writes any more; on a fast way
- * to the cache.
- */
-async function collect(
-  contender: Contender,
-  env: { memcached: string; mysqlUrl: string; name: string; width: number },
-): Promise<void> {
-  if (contender === WIDE_CACHE) {
-    const collector = wideCache.start(env)
-    await collector.finish()
-    await collector.close()
-    return
-  }
-  const worker = await (contender === GET_AND_SET ? getAndSet : append).startWorker(env)
-  await worker.drain()
-  await worker.close()
 }
 
 function record(
@@ -149,8 +122,8 @@ function record(
 
 function claims(bench: Bench, found: readonly Found[]): void {
   const own = found.filter(({ contender }) => contender === WIDE_CACHE)
-  const claim = (where: string, of: readonly Found[]): void => {
-    const { recorded, lost, duplicated } = total(of)
+  const claim = (where: string, which: (one: Found) => boolean): void => {
+    const { recorded, lost, duplicated } = total(own.filter(which))
     bench.claim(
       `wide-cache lost ${number(lost)} and duplicated ${number(duplicated)} of ` +
         `${number(recorded)} visits ${where}`,
@@ -158,16 +131,10 @@ function claims(bench: Bench, found: readonly Found[]): void {
     )
   }
   for (const rate of RATES) {
-    claim(
-      `at ${number(rate)}/s, all widths`,
-      own.filter((one) => one.rate === rate && !one.collect),
-    )
+    claim(`at ${number(rate)}/s, all widths`, (one) => one.rate === rate && !one.collect)
   }
-  claim(
-    'at 2,000/s with collectors at work',
-    own.filter(({ collect }) => collect),
-  )
-  claim('in all', own)
+  claim('at 2,000/s with collectors at work', ({ collect }) => collect)
+  claim('in all', () => true)
   if (bench.mode === 'full') {
     bench.claim('wide-cache was given at least 1,000,000 visits', total(own).recorded >= 1_000_000)
   }

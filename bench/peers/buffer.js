@@ -1,6 +1,7 @@
 // An array in the process, brought to SQL by bulk INSERTs every 10 s, as GoatCounter does; what SQL
 // does not take is kept for the next time (GoatCounter lets it go). The INSERT is the web process's
 // own work.
+import { repeated } from './counts.js'
 import { contender } from './express.js'
 import { openVisits } from './visits.js'
 
@@ -9,19 +10,12 @@ const FLUSH_MS = 10_000
 export async function openBuffer(mysqlUrl) {
   const visits = await openVisits(mysqlUrl, 1)
   let buffer = []
-  let flushing = Promise.resolve()
-  async function write() {
+  const { run: flush, stop } = repeated(async () => {
     const taken = buffer
     buffer = []
     if (taken.length === 0) return
-    try {
-      await visits.insert(taken)
-    } catch {
-      buffer = taken.concat(buffer)
-    }
-  }
-  const flush = () => (flushing = flushing.then(write))
-  const timer = setInterval(flush, FLUSH_MS)
+    await visits.insert(taken).catch(() => (buffer = taken.concat(buffer)))
+  }, FLUSH_MS)
   return {
     push: (visit) => void buffer.push(visit),
     flush,
@@ -30,7 +24,7 @@ export async function openBuffer(mysqlUrl) {
       return visits.count()
     },
     async close() {
-      clearInterval(timer)
+      stop()
       await flush()
       await visits.close()
     },

@@ -6,9 +6,7 @@ const HISTOGRAM = 'http_request_duration_seconds'
 export function start() {
   const { promClient } = promBundle
   return {
-    use(app) {
-      app.use(promBundle({ includeMethod: true }))
-    },
+    use: (app) => app.use(promBundle({ includeMethod: true })),
     async count() {
       const { values } = await promClient.register.getSingleMetric(HISTOGRAM).get()
       return values

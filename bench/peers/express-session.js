@@ -6,12 +6,9 @@ import session from 'express-session'
 export function start() {
   const store = new session.MemoryStore()
   return {
-    use(app) {
-      app.use(session({ secret: 'keyboard cat', resave: false, saveUninitialized: true, store }))
-    },
+    use: (app) =>
+      app.use(session({ secret: 'keyboard cat', resave: false, saveUninitialized: true, store })),
     /** The sessions. */
-    async count() {
-      return Object.keys(store.sessions).length
-    },
+    count: () => Object.keys(store.sessions).length,
   }
 }

@@ -13,6 +13,12 @@ export const visitOf = (req) => ({
   page: req.path,
 })
 
+/** Middleware that records each request when its response has been sent. */
+export const afterResponse = (record) => (req, res, next) => {
+  res.on('finish', () => record(visitOf(req)))
+  next()
+}
+
 export function tracker(record) {
   let pending = 0
   let recorded = 0
@@ -27,12 +33,7 @@ export function tracker(record) {
   }
   return {
     record: start,
-    use(app) {
-      app.use((req, res, next) => {
-        res.on('finish', () => start(visitOf(req)))
-        next()
-      })
-    },
+    use: (app) => app.use(afterResponse(start)),
     /** All that was begun has ended. */
     async idle() {
       const deadline = performance.now() + IDLE_TIMEOUT_MS

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { once } from 'node:events'
 import { pino } from 'pino'
 import { pinoHttp } from 'pino-http'
-import { linesIn } from './logged.js'
+import { logged } from './logged.js'
 
 const MIN_LENGTH = 4096
 
@@ -16,18 +16,11 @@ export async function start({ folder }) {
     new Promise((resolve, reject) =>
       destination.flush((error) => (error ? reject(error) : resolve())),
     )
-  return {
-    use(app) {
-      app.use(pinoHttp({}, destination))
-    },
+  return logged(pinoHttp({}, destination), file, {
     flush,
-    async count() {
-      await flush()
-      return linesIn(file)
-    },
     async close() {
       await flush()
       destination.end()
     },
-  }
+  })
 }

@@ -2,7 +2,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { visitOf } from './express.js'
+import { afterResponse } from './express.js'
 
 const PROGRAM = fileURLToPath(new URL('./record-visit.js', import.meta.url))
 
@@ -17,12 +17,7 @@ export function start({ mysqlUrl }) {
   }
   const flush = () => Promise.all([...running].map((child) => once(child, 'exit')))
   return {
-    use(app) {
-      app.use((req, res, next) => {
-        res.on('finish', () => record(visitOf(req)))
-        next()
-      })
-    },
+    use: (app) => app.use(afterResponse(record)),
     flush,
     close: flush,
   }

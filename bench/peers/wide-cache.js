@@ -29,9 +29,7 @@ export function start({
     await activity.drain({ all: true })
   }
   return {
-    use(app) {
-      app.use(activity.middleware())
-    },
+    use: (app) => app.use(activity.middleware()),
     record: ({ time, visitor, page }) => activity.record({ at: time, visitor, page }),
     /** All is in the cache. */
     flush: () => activity.flush(),

@@ -52,9 +52,9 @@ export function experimentOn(
   connection: Connection,
   processes: number,
 ) {
-  const writer = new URL('./writer.js', import.meta.url)
-  const writers = Array.from({ length: processes }, () => bench.child(writer))
-  const collector = bench.child(new URL('./collector.js', import.meta.url))
+  const program = new URL('./process.js', import.meta.url)
+  const writers = Array.from({ length: processes }, () => bench.child(program))
+  const collector = bench.child(program)
   return {
     /** CPU µs a visit of the generator alone, in so many processes at once. */
     async idle(processes: number, rate: number, seconds: number): Promise<number> {
@@ -76,7 +76,8 @@ export function experimentOn(
         mysqlUrl: mariadb.url(),
         options: { ...OPTIONS, name, width },
       }
-      await collector.ask('open', site)
+      await collector.ask('open', { ...site, writers: 1 })
+      await collector.ask('skip')
       await Promise.all(
         children.map((child) =>
           child.ask('open', { ...site, writers: setting.writers / processes }),
@@ -89,7 +90,7 @@ export function experimentOn(
           lookAtDatabase(connection, mariadb.pid),
         ])
       const [cacheBefore, sqlBefore] = await look()
-      await collector.ask('start')
+      await collector.ask('collect')
       const each = await Promise.all(
         children.map((child, writer) => child.ask<Metered>('record', { rate, seconds, writer })),
       )

@@ -7,16 +7,18 @@ let workers
 answer({
   async open({ workers: wanted }) {
     workers = await Promise.all(
-      wanted.map(async ({ peer, env, since }) => {
+      wanted.map(async ({ peer, env }) => {
         const { startWorker } = await import(`../peers/${peer}.js`)
-        return startWorker({ ...env, since })
+        return startWorker(env)
       }),
     )
   },
   async close() {
-    for (const worker of workers) {
-      await worker.drain()
-      await worker.close()
-    }
+    await Promise.all(
+      workers.map(async (worker) => {
+        await worker.drain()
+        await worker.close()
+      }),
+    )
   },
 })
