@@ -10,46 +10,37 @@ export interface Contender {
   readonly collect?: string
   /** Another file there: what a process of its own does. */
   readonly worker?: string
-  readonly table: 'visits' | 'activities'
   /** Its label in the part `loss`, which writes as the article did: by several processes. */
   readonly asArticle?: string
   readonly inArticle?: { readonly throughput: number; readonly lost?: string }
 }
 
-const inSql = (label: string, peer: string, throughput: number): Contender => ({
+const inArticle = (label: string, peer: string, throughput: number): Contender => ({
   label,
   peer,
-  table: 'visits',
   inArticle: { throughput },
 })
 
-export const NONE = inSql('no activity', 'nothing', 40.2)
+export const NONE = inArticle('no activity', 'nothing', 40.2)
 export const WIDE_CACHE: Contender = {
   label: 'wide-cache',
   peer: 'wide-cache',
   collect: EVERY_THREE_SECONDS,
   asArticle: OURS.label,
-  table: 'activities',
 }
 export const CONTENDERS: readonly Contender[] = [
   NONE,
-  inSql('an `INSERT` before the response', 'insert-before-response', 27.4),
-  inSql('a process for each visit', 'process-per-visit', 13),
+  inArticle('an `INSERT` before the response', 'insert-before-response', 27.4),
+  inArticle('a process for each visit', 'process-per-visit', 13),
   {
     label: "get and set of an array: the article's wide cache",
     peer: 'get-and-set',
     worker: 'get-and-set',
-    table: 'visits',
     asArticle: GET_AND_SET.label,
     inArticle: { throughput: 36.7, lost: '350 of 6,800' },
   },
   WIDE_CACHE,
-  {
-    label: "the web server's log, read every 10 s",
-    peer: 'nothing',
-    worker: 'web-server-log',
-    table: 'visits',
-  },
+  { label: "the web server's log, read every 10 s", peer: 'nothing', worker: 'web-server-log' },
 ]
 
 /** Requests that are no page view of a person, each as the header and method that say so. */

@@ -6,31 +6,18 @@
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { RowDataPacket } from 'mysql2/promise'
-import type { MariaDb } from '../../test/servers/mariadb.js'
-import type { Memcached } from '../../test/servers/memcached.js'
 import { behindProxy } from '../../test/servers/proxies.js'
-import { openTable } from '../faults/table.js'
-import type { Cores } from '../harness/cores.js'
-import type { Bench } from '../harness/part.js'
+import { openTable, tableOf } from '../faults/table.js'
 import { asked } from '../harness/sql.js'
 import { Crowd, shuffled } from '../overhead/load.js'
-import { startSite } from '../overhead/site.js'
+import { type Setup as Sites, startSite } from '../overhead/site.js'
 import { startWorkers } from '../overhead/worker.js'
 import { type Contender, CONTENDERS, OTHERS } from './contenders.js'
 
 /** Longer than what a worker or a collector waits for. */
 const LATE_MS = 12_000
 
-export interface Setup {
-  readonly bench: Bench
-  readonly mariadb: MariaDb
-  readonly memcached: Memcached
-  readonly folder: string
-  readonly renderings: number
-  readonly laps: number
-  readonly seconds: number
-  readonly alone: Cores['alone']
-}
+type Setup = Sites & { readonly laps: number; readonly seconds: number }
 
 type Running = Awaited<ReturnType<typeof start>>
 
@@ -57,9 +44,9 @@ async function start(
   contender: Contender,
   database: string,
 ) {
-  const { peer, collect, worker: work, table } = contender
-  await openTable(mariadb, database, table)
-  const [log, mysqlUrl] = [join(folder, database), mariadb.url(database)]
+  const { peer, collect, worker: work } = contender
+  const mysqlUrl = await openTable(mariadb, database, peer)
+  const log = join(folder, database)
   const own = { peer, mysqlUrl, ...(collect === undefined ? {} : { options: { collect } }) }
   const given = { contenders: [own], renderings, memcached: memcached.address }
   const site = await startSite(bench, given, alone)
@@ -120,11 +107,11 @@ async function visits(
   return sums.map(({ requests, ms }) => (requests / ms) * 1000)
 }
 
-async function inSql(mysqlUrl: string, { table }: Contender) {
+async function inSql(mysqlUrl: string, { peer }: Contender) {
   const [rows] = await asked(mysqlUrl, (sql) =>
     sql.query<RowDataPacket[]>(
       `SELECT page = '/other' AS other, UNIX_TIMESTAMP(arrived) * 1000 - created_at AS late ` +
-        `FROM ${table}`,
+        `FROM ${tableOf(peer)}`,
     ),
   )
   const visits = rows.filter((row) => Number(row['other']) === 0)

@@ -52,7 +52,7 @@ export async function startSql(bench: Bench, contenders: readonly Contender[]) {
   const pool = createPool({ uri: mariadb.url(), connectionLimit: 2 })
   bench.after(() => pool.end())
   for (const contender of contenders) {
-    await openTable(mariadb, databaseOf(contender), contender.table)
+    await openTable(mariadb, databaseOf(contender), contender.peer)
   }
   return { mariadb, pool }
 }

@@ -1,11 +1,8 @@
 /** Programs that the faults are tried on. */
-import type { VisitTable } from './table.js'
-
 /** A program that the faults are tried on. */
 export interface Contender {
   readonly peer: string
   readonly label: string
-  readonly table: VisitTable
   /** The time after which it begins anew what it does. The faults come at all parts of it. */
   readonly periodSeconds: number
   /** Visits a second of each writer: those that lose little have many. */
@@ -14,14 +11,9 @@ export interface Contender {
   readonly worker?: true
 }
 
-const ROWS = { table: 'visits' } as const
-const SUMS = { table: 'counts' } as const
-const BY_WORKER = { ...ROWS, worker: true } as const
-
 export const WIDE_CACHE: Contender = {
   peer: 'wide-cache',
   label: 'wide-cache',
-  table: 'activities',
   periodSeconds: 3,
   rate: 50,
   worker: true,
@@ -29,11 +21,11 @@ export const WIDE_CACHE: Contender = {
 
 export const CONTENDERS: readonly Contender[] = [
   WIDE_CACHE,
-  { peer: 'get-and-set', label: 'get and set', periodSeconds: 3, rate: 10, ...BY_WORKER },
-  { peer: 'append-per-visit', label: 'append per visit', periodSeconds: 3, rate: 10, ...BY_WORKER },
-  { peer: 'redis-list', label: 'Redis list', periodSeconds: 0.5, rate: 10, ...BY_WORKER },
-  { peer: 'redis-hash', label: 'Redis hash, 60 s', periodSeconds: 60, rate: 5, ...SUMS },
-  { peer: 'insert-per-visit', label: 'INSERT per visit', periodSeconds: 1, rate: 10, ...ROWS },
-  { peer: 'buffer', label: '10 s buffer', periodSeconds: 10, rate: 5, ...ROWS },
-  { peer: 'buffer-updates', label: '10 s buffer, row by row', periodSeconds: 10, rate: 5, ...SUMS },
+  { peer: 'get-and-set', label: 'get and set', periodSeconds: 3, rate: 10, worker: true },
+  { peer: 'append-per-visit', label: 'append per visit', periodSeconds: 3, rate: 10, worker: true },
+  { peer: 'redis-list', label: 'Redis list', periodSeconds: 0.5, rate: 10, worker: true },
+  { peer: 'redis-hash', label: 'Redis hash, 60 s', periodSeconds: 60, rate: 5 },
+  { peer: 'insert-per-visit', label: 'INSERT per visit', periodSeconds: 1, rate: 10 },
+  { peer: 'buffer', label: '10 s buffer', periodSeconds: 10, rate: 5 },
+  { peer: 'buffer-updates', label: '10 s buffer, row by row', periodSeconds: 10, rate: 5 },
 ]

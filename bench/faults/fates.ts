@@ -1,6 +1,7 @@
 /** What became of each visit, and which fault a loss belongs to. */
 import type { Pool, RowDataPacket } from 'mysql2/promise'
 import { databaseOf, timesOf, type Writer } from './cells.js'
+import { tableOf } from './table.js'
 
 /** A visit: when it was recorded, how often it is in SQL, and since when. */
 export interface Fate {
@@ -58,7 +59,7 @@ export function holesIn(fates: readonly Fate[]): number {
 /** By the visits' numbers. @throws Error if there is a visit that nobody recorded */
 export async function fatesOf(pool: Pool, writer: Writer): Promise<Fate[]> {
   const { contender, name, prefix } = writer
-  const { table } = contender
+  const table = tableOf(contender.peer)
   const times = timesOf(writer)
   const fates = [...times].map((at) => ({ at, copies: 0, arrived: NaN }))
   const copies = table === 'counts' ? 'SUM(views)' : 'COUNT(*)'

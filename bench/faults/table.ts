@@ -5,14 +5,23 @@ import { asked } from '../harness/sql.js'
 import { openCounts } from '../peers/counts.js'
 import { openVisits } from '../peers/visits.js'
 
-export type VisitTable = 'visits' | 'activities' | 'counts'
+type VisitTable = 'visits' | 'activities' | 'counts'
 
-/** Creates `database` with the table, whose column `arrived` has the time of each row. */
-export async function openTable(
-  mariadb: MariaDb,
-  database: string,
-  table: VisitTable,
-): Promise<void> {
+const TABLES: Readonly<Record<string, VisitTable>> = {
+  'wide-cache': 'activities',
+  'redis-hash': 'counts',
+  'buffer-updates': 'counts',
+}
+
+/** The table of a file in `bench/peers/`. */
+export const tableOf = (peer: string): VisitTable => TABLES[peer] ?? 'visits'
+
+/**
+ * Creates `database` with the table of a peer, whose column `arrived` has the time of each row.
+ * Returns its URL.
+ */
+export async function openTable(mariadb: MariaDb, database: string, peer: string): Promise<string> {
+  const table = tableOf(peer)
   const url = await mariadb.createDatabase(database)
   if (table === 'activities') {
     const tables = new MysqlDatabase(url)
@@ -21,4 +30,5 @@ export async function openTable(
   } else await (await (table === 'counts' ? openCounts : openVisits)(url)).close()
   const arrived = 'arrived DATETIME(3) NOT NULL DEFAULT CURRENT_TIMESTAMP(3)'
   await asked(url, (sql) => sql.query(`ALTER TABLE ${table} ADD COLUMN ${arrived}`))
+  return url
 }

@@ -2,21 +2,13 @@
 import type { Bench } from '../harness/part.js'
 
 export interface Contender {
-  readonly peer: 'get-and-set' | 'append-per-visit' | 'wide-cache'
+  readonly peer: string
   readonly label: string
-  /** The table its visits come to. */
-  readonly table: 'visits' | 'activities'
 }
 
-const contender = (
-  peer: Contender['peer'],
-  label: string,
-  table: Contender['table'] = 'visits',
-): Contender => ({ peer, label, table })
-
-export const GET_AND_SET = contender('get-and-set', 'get and set')
-export const APPEND = contender('append-per-visit', 'one append per visit')
-export const WIDE_CACHE = contender('wide-cache', 'wide-cache', 'activities')
+export const GET_AND_SET: Contender = { peer: 'get-and-set', label: 'get and set' }
+export const APPEND: Contender = { peer: 'append-per-visit', label: 'one append per visit' }
+export const WIDE_CACHE: Contender = { peer: 'wide-cache', label: 'wide-cache' }
 export const CONTENDERS = [GET_AND_SET, APPEND, WIDE_CACHE] as const
 
 /** A contender at a rate and width; several copies of it have grids of their own. */

@@ -5,32 +5,20 @@
  * order each lap, so that what the machine does falls on all. A sample is what a process took more
  * than that of the empty hook in its round.
  */
-import type { MariaDb } from '../../test/servers/mariadb.js'
-import type { Memcached } from '../../test/servers/memcached.js'
 import type { Redis } from '../../test/servers/redis.js'
-import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import { since, sum } from '../harness/statistics.js'
 import { cpuMicros } from '../scale/counters.js'
 import * as contenders from './contenders.js'
 import { Crowd, Pace, shuffled } from './load.js'
-import { startSite } from './site.js'
+import { type Setup as Sites, startSite } from './site.js'
 import { startWorkers } from './worker.js'
 
 type Contender = contenders.Contender
 
 export const CONNECTIONS = 50
 
-export interface Setup {
-  readonly bench: Bench
-  readonly mariadb: MariaDb
-  readonly memcached: Memcached
-  readonly redis: Redis
-  /** Of the loggers. */
-  readonly folder: string
-  readonly renderings: number
-  readonly alone: Cores['alone']
-}
+type Setup = Sites & { readonly redis: Redis }
 
 export type Running = Awaited<ReturnType<typeof start>>
 

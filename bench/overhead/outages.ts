@@ -117,13 +117,12 @@ async function start(
   alone: Cores['alone'],
   { at, ...one }: Case & { at: number },
 ) {
-  const database = `outage_${at}`
-  await mariadb.createDatabase(database)
+  const url = await mariadb.createDatabase(`outage_${at}`)
   const [memcached, proxy] = await Promise.all([
     bench.memcached(),
     bench.proxy(`127.0.0.1:${mariadb.port}`),
   ])
-  const mysqlUrl = urlThrough(proxy.port, mariadb.url(database))
+  const mysqlUrl = urlThrough(proxy.port, url)
   const { peer } = one.contender
   const own = { peer, mysqlUrl, options: { collect: EVERY_THREE_SECONDS } }
   const given = { contenders: [own], renderings: 1, memcached: memcached.address, redisUrl }

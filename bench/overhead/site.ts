@@ -3,10 +3,23 @@
  * may be asked of it.
  */
 import { readFileSync } from 'node:fs'
+import type { MariaDb } from '../../test/servers/mariadb.js'
+import type { Memcached } from '../../test/servers/memcached.js'
 import type { Child } from '../harness/child.js'
 import type { Cores } from '../harness/cores.js'
 import type { Bench } from '../harness/part.js'
 import type { Target } from './load.js'
+
+/** What all sites of a part have. */
+export interface Setup {
+  readonly bench: Bench
+  readonly mariadb: MariaDb
+  readonly memcached: Memcached
+  /** Of logs. */
+  readonly folder: string
+  readonly renderings: number
+  readonly alone: Cores['alone']
+}
 
 interface SiteOptions {
   /** An app for each. `peer`: the name of a file in `bench/peers/`. */

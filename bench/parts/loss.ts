@@ -3,6 +3,7 @@
  * (350 of 6,800 visits lost at 35 a second, on slow requests), with its loss beside the collision
  * model, and beside wide-cache.
  */
+import { tableOf } from '../faults/table.js'
 import type { Chart, LineChart } from '../harness/chart.js'
 import type { Child } from '../harness/child.js'
 import { EVERY_THREE_SECONDS } from '../harness/collecting.js'
@@ -100,9 +101,9 @@ async function runBatch(
   })
   return Promise.all(
     entries.map(async (entry, at) => {
-      const { contender, id, mysqlUrl } = entry
+      const { peer, id, mysqlUrl } = entry
       const { recorded, windowSeconds } = written[at]!
-      const outcome = await outcomeOf(mysqlUrl, contender.table, id, recorded)
+      const outcome = await outcomeOf(mysqlUrl, tableOf(peer), id, recorded)
       return { ...entry, ...outcome, windowSeconds }
     }),
   )

@@ -1,14 +1,9 @@
 // The next number from one row of one table, as the MySQL manual simulates sequences:
 // LAST_INSERT_ID(expr).
-import { openPool } from './pool.js'
+import { openRow } from './update-one-row.js'
 
 export async function start({ mysqlUrl, connections, table }) {
-  const pool = await openPool(
-    mysqlUrl,
-    connections,
-    `CREATE TABLE ${table} (id INT NOT NULL PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB`,
-    `INSERT INTO ${table} VALUES (1, 0)`,
-  )
+  const pool = await openRow(mysqlUrl, connections, table)
   return {
     async next() {
       const [{ insertId }] = await pool.query(
