@@ -13,8 +13,8 @@ try {
   const changed = pages()
     .map((page) => ({ ...page, now: render(page, read) }))
     .filter(({ text, now }) => text !== now)
-  for (const { file, url, now } of changed) {
-    writeFileSync(url, now)
+  for (const { file, path, now } of changed) {
+    writeFileSync(path, now)
     console.log(`${file}: new figures`)
   }
   const charts = drawn().filter(({ is, shouldBe }) => is !== shouldBe)

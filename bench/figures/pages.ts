@@ -7,31 +7,24 @@
  * What is between them is written by `npm run figures`.
  */
 import { readdirSync, readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
+import { join } from 'node:path'
+import { ROOT } from '../harness/git.js'
 import { compact } from '../harness/table.js'
 import { EarlierForm, type Read } from './measured.js'
 import { TABLES } from './tables.js'
 
-const ROOT = new URL('../../', import.meta.url)
 const BEGIN = /^<!--\s*figures:\s*(\S*)\s*-->\s*$/
 const END = /^<!--\s*\/figures\s*-->\s*$/
 
 /** Has every table. */
 export const ALL_TABLES = 'bench/results/tables.md'
 
-export interface Page {
-  /** From the root of the project. */
-  readonly file: string
-  readonly url: URL
-  readonly text: string
-}
-
-/** The README, all Markdown files of `docs/`, and the page of all tables. */
-export function pages(): Page[] {
-  const docs = readdirSync(fileURLToPath(new URL('docs/', ROOT)), {
-    recursive: true,
-    encoding: 'utf8',
-  })
+/**
+ * The README, all Markdown files of `docs/`, and the page of all tables. `file`: from the root of
+ * the project.
+ */
+export function pages() {
+  const docs = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.md'))
     .sort()
   const files = [
@@ -40,13 +33,13 @@ export function pages(): Page[] {
     ALL_TABLES,
   ]
   return files.map((file) => {
-    const url = new URL(file, ROOT)
-    return { file, url, text: readFileSync(url, 'utf8') }
+    const path = join(ROOT, file)
+    return { file, path, text: readFileSync(path, 'utf8') }
   })
 }
 
 /** `text` with the tables that it asks for. @throws Error that names the file and the line */
-export function render({ file, text }: Pick<Page, 'file' | 'text'>, read: Read): string {
+export function render({ file, text }: { file: string; text: string }, read: Read): string {
   const rendered: string[] = []
   let open: string | undefined
   text.split('\n').forEach((line, index) => {
