@@ -20,16 +20,13 @@ export const CALLS = {
 const KEYS_AN_UPDATE = 10
 const KEYS = 2_000
 
-export interface Calls {
-  readonly contenders: readonly Contender[]
-  close(): Promise<void>
-}
+export type Calls = Awaited<ReturnType<typeof callsOn>>
 
 export async function callsOn(
   database: Database,
   memcachedAddress: string,
   nextval: Server['nextval'],
-): Promise<Calls> {
+) {
   const cache = memcached(memcachedAddress)
   const sharded = new ShardedCounter({ name: 'calls', database, cache })
   const global = new GlobalCounter({ name: 'calls', database, cache })
@@ -56,7 +53,7 @@ export async function callsOn(
       numbering(CALLS.nextval, async () => Number((await database.query(next)).rows[0]!['n'])),
       updating(map, database),
     ],
-    async close() {
+    async close(): Promise<void> {
       for (const one of all) await one.close()
       await cache.close()
     },

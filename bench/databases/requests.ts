@@ -20,12 +20,8 @@ const PEERS = [
   [INSERT, { [MARIADB]: 'insert-per-visit', [POSTGRES]: 'insert-per-visit-pg' }],
 ] as const
 
-export interface Pace {
-  readonly rounds: number
-  /** Of each contender in each round. */
-  readonly seconds: number
-  readonly warmUpSeconds: number
-}
+/** `seconds`: of each contender in each round. */
+export type Pace = Readonly<Record<'rounds' | 'seconds' | 'warmUpSeconds', number>>
 
 /** The settings of the samples are the databases; the hook, which has none, is in both. */
 export async function requests(

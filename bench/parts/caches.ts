@@ -113,15 +113,14 @@ export async function run(bench: Bench): Promise<Chart> {
     `None of ${2 * FAULTS.length * faults} faults of a cache lost a visit (${lost} lost)`,
     lost === 0,
   )
-  await Promise.all(contenders.flatMap(({ told, collecting }) => [told, collecting].map(closed)))
+  const children = contenders.flatMap(({ told, collecting }) => [told, collecting])
+  await Promise.all(children.map((child) => child.ask('close')))
   const groups = FAULTS.map((fault) => ({
     name: fault,
     bars: CONTENDERS.map((label) => barOf(label, bench.samples.spread(label, fault, RECOVERY))),
   }))
   return groupedBars('From a fault of the cache until all visits are in SQL', 'seconds', groups)
 }
-
-const closed = (child: Child): Promise<void> => child.ask('close')
 
 async function disturb(server: CacheServer, fault: (typeof FAULTS)[number]): Promise<void> {
   if (fault === 'killed and started empty') return server.restart()

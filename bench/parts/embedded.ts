@@ -115,11 +115,7 @@ async function measureRequests(
   }
 }
 
-interface Brought {
-  readonly ms: number
-  readonly longest: Longest
-  readonly counted: number
-}
+type Brought = Readonly<Record<'ms' | 'counted', number>> & { readonly longest: Longest }
 
 async function measureBacklog(
   { samples }: Bench,

@@ -12,13 +12,12 @@ import * as apart from '../relatives/apart.js'
 import { exports } from '../relatives/exports.js'
 import * as numbers from '../relatives/numbers.js'
 import * as sharded from '../relatives/sharded-counter.js'
-import { CALLERS, type Lap, of } from '../relatives/race.js'
+import { CALLERS, CONNECTIONS, type Lap, of } from '../relatives/race.js'
 import { viewers } from '../relatives/viewers.js'
 import { views } from '../relatives/views.js'
 import { IN_PLACE, MAP, wordCount, WRITERS } from '../relatives/word-count.js'
 import { rotated } from '../harness/order.js'
 
-const CONNECTIONS = 20
 const DURABLE = [
   '--innodb-flush-log-at-trx-commit=1',
   '--innodb-buffer-pool-size=256M',

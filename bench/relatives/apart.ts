@@ -36,14 +36,7 @@ const SEMI_SYNCHRONOUS = [
 const REPLICA = ['--server-id=2', '--rpl-semi-sync-slave-enabled=ON']
 const CONNECTED_MS = 10_000
 
-interface Counter {
-  readonly place: string
-  readonly name: string
-  /** As callers reach it. */
-  readonly mysqlUrl: string
-  /** 0: one row. */
-  readonly shards: number
-}
+type Counter = Awaited<ReturnType<typeof both>>[number]
 
 export function settingOf(processes: number, place: string): string {
   return `${processes === 1 ? '1 process' : `${processes} processes`}, ${place}`
@@ -122,7 +115,7 @@ export async function apart(
 }
 
 /** A database of its own for each place, with one of both counters. */
-async function both(mariadb: MariaDb, place: string, url: string): Promise<Counter[]> {
+async function both(mariadb: MariaDb, place: string, url: string) {
   const database = place.replaceAll(' ', '_')
   await mariadb.createDatabase(database)
   const mysqlUrl = new URL(url)
@@ -130,23 +123,20 @@ async function both(mariadb: MariaDb, place: string, url: string): Promise<Count
   return [0, SHARDS].map((shards) => ({
     place,
     name: `counter_${shards}`,
+    /** As callers reach it. */
     mysqlUrl: mysqlUrl.href,
+    /** 0: one row. */
     shards,
   }))
 }
 
 async function totalOf({ name, mysqlUrl, shards }: Counter): Promise<number> {
-  const counter =
-    shards === 0
-      ? await startRow({ mysqlUrl, connections: 1, table: name })
-      : new ShardedCounter({ name, database: mysqlUrl, cache: 'memory:' })
-  try {
-    return await (counter instanceof ShardedCounter
-      ? counter.get({ exact: true })
-      : counter.total())
-  } finally {
-    await counter.close()
+  if (shards === 0) {
+    const row = await startRow({ mysqlUrl, connections: 1, table: name })
+    return row.total().finally(() => row.close())
   }
+  const counter = new ShardedCounter({ name, database: mysqlUrl, cache: 'memory:' })
+  return counter.get({ exact: true }).finally(() => counter.close())
 }
 
 /** The port of a way to the server whose answers come later. */
@@ -160,22 +150,20 @@ async function proxy(bench: Bench, { port }: MariaDb): Promise<number> {
 async function replicate(bench: Bench, primary: MariaDb): Promise<void> {
   const [replica, port] = await Promise.all([bench.mariadb(REPLICA), proxy(bench, primary)])
   const { username, password } = new URL(primary.url())
-  const [ours, theirs] = await Promise.all(
-    [primary, replica].map((server) => mysql.createConnection(server.url())),
-  )
-  const [[position]] = await ours!.query<RowDataPacket[]>('SHOW MASTER STATUS')
-  await theirs!.query(
+  const ours = bench.closing(await mysql.createConnection(primary.url()))
+  const theirs = bench.closing(await mysql.createConnection(replica.url()))
+  const [[position]] = await ours.query<RowDataPacket[]>('SHOW MASTER STATUS')
+  await theirs.query(
     'CHANGE MASTER TO MASTER_HOST = ?, MASTER_PORT = ?, MASTER_USER = ?, MASTER_PASSWORD = ?, ' +
       'MASTER_LOG_FILE = ?, MASTER_LOG_POS = ?',
     ['127.0.0.1', port, username, password, position!['File'], Number(position!['Position'])],
   )
   // Only now, and with no commit until the replica is there: it would wait for nobody.
-  await ours!.query('SET GLOBAL rpl_semi_sync_master_enabled = ON')
-  await theirs!.query('START SLAVE')
+  await ours.query('SET GLOBAL rpl_semi_sync_master_enabled = ON')
+  await theirs.query('START SLAVE')
   const deadline = performance.now() + CONNECTED_MS
   const clients = "SHOW STATUS LIKE 'Rpl_semi_sync_master_clients'"
-  while ((await rowOf<'Value'>(ours!, clients)).Value === 0) {
+  while ((await rowOf<'Value'>(ours, clients)).Value === 0) {
     if (performance.now() > deadline) throw new Error('the replica has not connected')
   }
-  await Promise.all([ours!.end(), theirs!.end()])
 }

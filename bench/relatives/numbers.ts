@@ -8,14 +8,13 @@ import { Sequence } from '../../src/sequence/index.js'
 import type { Bench } from '../harness/part.js'
 import { start as startIncrement } from '../peers/bare-increment.js'
 import { start as startLastInsertId } from '../peers/last-insert-id.js'
-import { numbering, type Race } from './race.js'
+import { CONNECTIONS, numbering, type Race } from './race.js'
 import { more } from '../harness/samples.js'
 
 export const SEQUENCE = 'Sequence, block 100'
 export const LARGER_SEQUENCE = 'Sequence, block 1,000'
 export const LAST_INSERT_ID = 'UPDATE … LAST_INSERT_ID(n + 1)'
 
-const CONNECTIONS = 20
 const NUMBERS = more('numbers/s')
 
 /** The races of both. `memcachedAddress`: `host:port`. */

@@ -96,6 +96,9 @@ export function numbering(name: string, next: () => Promise<number>): Contender 
   }
 }
 
+/** Connections of each contender, unless it says otherwise. */
+export const CONNECTIONS = 20
+
 const IDLE_MS = 10
 
 /**

@@ -8,7 +8,7 @@ import { ShardedCounter } from '../../src/counters/index.js'
 import type { Bench } from '../harness/part.js'
 import { start as startCoalesced } from '../peers/coalesced-row.js'
 import { start } from '../peers/update-one-row.js'
-import { adding, type Contender, type Race } from './race.js'
+import { adding, CONNECTIONS, type Contender, type Race } from './race.js'
 import { more } from '../harness/samples.js'
 
 export const BASELINE = 'single-row UPDATE'
@@ -20,8 +20,6 @@ export const UNSHARED = {
 }
 /** Added to the names of those on a server without a binary log. */
 export const UNLOGGED = ', no binary log'
-
-const CONNECTIONS = 20
 
 /** `suffix` tells its contenders from those of another such race. */
 export async function shardedCounter(

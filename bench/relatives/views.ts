@@ -7,11 +7,10 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createHits, type Database, type HitParties, type Hits } from '../../src/index.js'
 import type { Bench } from '../harness/part.js'
 import { start } from '../peers/update-per-view.js'
-import { adding, type Contender, type Race } from './race.js'
+import { adding, CONNECTIONS, type Contender, type Race } from './race.js'
 import { more } from '../harness/samples.js'
 import { sum } from '../harness/statistics.js'
 
-const CONNECTIONS = 20
 const ITEMS = 100
 /**
  * Views that are brought to SQL at one time: those of ten seconds, the period of collectors, at 300
