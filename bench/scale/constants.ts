@@ -42,10 +42,8 @@ export function constantsOf({ date, mode, measures }: Kept): Constants {
   const appends = of(SERVER, metrics.APPEND).sort((a, b) => Number(a.setting) - Number(b.setting))
   const [least, most] = [CELL_BYTES[0], CELL_BYTES.at(-1)!]
   // On the average of its growing a cell is half as large.
-  const copiedByte = Math.max(
-    0,
-    (appends.at(-1)!.median - appends[0]!.median) / ((most - least) / 2),
-  )
+  const [small, large] = [appends[0]!.median, appends.at(-1)!.median]
+  const copiedByte = Math.max(0, (large - small) / ((most - least) / 2))
   return {
     source: `bench/results/scale.json of ${date} (${mode})`,
     rowBytes: metrics.ROW_BYTES,
@@ -53,7 +51,7 @@ export function constantsOf({ date, mode, measures }: Kept): Constants {
     collector: cost(metrics.COLLECTOR_TIME),
     database: cost(metrics.DATABASE_CPU),
     rowsWritten: cost(metrics.ROWS_WRITTEN),
-    cacheOperation: appends[0]!.median - copiedByte * (least / 2),
+    cacheOperation: small - copiedByte * (least / 2),
     cacheCopiedByte: copiedByte,
     cacheUnevenness: Math.max(...of(WIDE_CACHE, metrics.UNEVENNESS).map(({ median }) => median)),
     cacheUsableShare: of(SERVER, metrics.USABLE)[0]!.median,

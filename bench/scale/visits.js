@@ -13,13 +13,8 @@ export async function generate({ rate, seconds, writer }, take) {
   for (;;) {
     const elapsed = Math.min(seconds, (performance.now() - began) / 1000)
     for (const due = Math.floor(elapsed * rate); made < due; made++) {
-      take(
-        {
-          visitor: `192.0.2.${made % VISITORS} Mozilla/5.0 (X11; Linux x86_64)`,
-          page: pageOf(writer, made),
-        },
-        made,
-      )
+      const visitor = `192.0.2.${made % VISITORS} Mozilla/5.0 (X11; Linux x86_64)`
+      take({ visitor, page: pageOf(writer, made) }, made)
     }
     if (elapsed === seconds) return made
     await delay(TICK_MS)
