@@ -13,6 +13,7 @@ const CLOSE_TIMEOUT_MS = 30_000
 export class Child {
   readonly #process: ChildProcess
   #said = ''
+  #isEnding = false
 
   /**
    * `how`: flags of Node, and the core that it runs on. It has none of this process's flags: these
@@ -28,6 +29,11 @@ export class Child {
     this.#process.stderr
       ?.setEncoding('utf8')
       .on('data', (text: string) => (this.#said = (this.#said + text).slice(-KEPT_CHARACTERS)))
+    // What its end breaks elsewhere, such as a connection, does not say what has happened.
+    this.#process.once('close', (code, signal) => {
+      const why = `${code ?? signal}: ${this.#said}`
+      if (!this.#isEnding && code !== 0) console.error(`a child process has ended (${why})`)
+    })
   }
 
   get pid(): number {
@@ -72,6 +78,7 @@ export class Child {
 
   /** Ends it, whatever it is at. */
   async end(): Promise<void> {
+    this.#isEnding = true
     if (this.#process.exitCode !== null || this.#process.signalCode !== null) return
     const ended = once(this.#process, 'exit')
     this.#process.kill('SIGKILL')

@@ -31,6 +31,8 @@ export class Connection {
   /** The line that brings the cookie of the first answer back; empty if there was none. */
   #cookie: string | undefined
   #waiting: { began: number; resolve(ms: number): void; reject(error: Error): void } | undefined
+  /** Why it is closed. */
+  #failure: Error | undefined
 
   constructor(port: number) {
     this.#socket = connect({ port, host: '127.0.0.1', noDelay: true }).setEncoding('latin1')
@@ -42,7 +44,7 @@ export class Connection {
   /** Milliseconds until the whole answer was there. @throws Error unless it is a page */
   get(path: string): Promise<number> {
     return new Promise((resolve, reject) => {
-      if (this.#socket.destroyed) return reject(new Error('the connection is closed'))
+      if (this.#socket.destroyed) return reject(this.#failure ?? new Error('it is closed'))
       this.#waiting = { began: performance.now(), resolve, reject }
       const agent = USER_AGENTS[visits++ % USER_AGENTS.length]!
       this.#socket.write(
@@ -76,6 +78,7 @@ export class Connection {
   }
 
   #fail(error: Error): void {
+    this.#failure ??= error
     this.#socket.destroy()
     this.#waiting?.reject(error)
     this.#waiting = undefined
@@ -159,7 +162,7 @@ export class Pace {
         const visit = this.#visit(target)
           .then(
             (ms) => void latencies.get(target)!.push(ms),
-            (error: Error) => void (failure = error),
+            (error: Error) => void (failure ??= error),
           )
           .finally(() => waiting.delete(visit))
         waiting.add(visit)
