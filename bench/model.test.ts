@@ -212,7 +212,7 @@ describe("the cache's work", () => {
     ] as const) {
       const { operations, cells, looks } = cacheWorkOf({ ...layer, writers, width: 1 })
       // A collector comes 1.5 s after it may, on the average.
-      assert.ok(Math.abs(looks - some * 2.5) < 0.03, `${looks}`)
+      assert.ok(Math.abs(looks - some * 1.5) < 0.03, `${looks}`)
       assert.equal(cells, 1)
       assert.equal(operations, 2 * layer.frames + 1 + 1 + 16 + 1 + 2 + looks)
     }

@@ -32,7 +32,7 @@ export const LIMITS = {
   width: 1_000,
   servers: 100,
   confirmEverySeconds: 10,
-  tickSeconds: 1,
+  tickSeconds: 3,
   firstLayersFetched: 4,
   /** memcached's largest item, 1 MiB by default, less its header and key. */
   cellBytes: 2 ** 20 - 512,
@@ -100,7 +100,7 @@ export type CacheWork = ReturnType<typeof cacheWorkOf>
  * an `add` sends the frame again. Then its writer reads the watermark. The collector asks for all
  * cells, and for the keys that show what the cache has lost, deletes the cells that are, and
  * publishes the watermark, and a hint that names all writers. From the moment at which a layer may
- * be drained its writers read the hint each second, until it tells of the layer: a collector comes
+ * be drained its writers read the hint every 3 s, until it tells of the layer: a collector comes
  * half a period later, on the average. `keyBytes`: of a cell's key.
  */
 export function cacheWorkOf(layer: {
