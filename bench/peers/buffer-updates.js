@@ -1,6 +1,7 @@
 // The views of each page in the process, brought to SQL every 10 s by one statement for each
 // row. What SQL does not take is kept for the next time.
-import { openCounts, repeated, Views } from './counts.js'
+import { openCounts, Views } from './counts.js'
+import { repeated } from './repeated.js'
 import { contender } from './express.js'
 
 const FLUSH_MS = 10_000

@@ -1,7 +1,7 @@
 // An array in the process, brought to SQL by bulk INSERTs every 10 s, as GoatCounter does; what SQL
 // does not take is kept for the next time (GoatCounter lets it go). The INSERT is the web process's
 // own work.
-import { repeated } from './counts.js'
+import { repeated } from './repeated.js'
 import { contender } from './express.js'
 import { openVisits } from './visits.js'
 

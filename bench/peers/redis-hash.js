@@ -2,7 +2,8 @@
 // adds its views to the hash, and each minute one process takes every field with HGET and HDEL and
 // adds it to its row in SQL. What is taken and then not written is lost, as there.
 import { createClient } from 'redis'
-import { openCounts, repeated, Views } from './counts.js'
+import { openCounts, Views } from './counts.js'
+import { repeated } from './repeated.js'
 import { contender } from './express.js'
 
 const HASH = 'views'

@@ -2,7 +2,7 @@
 // is new every ten seconds. What a line can tell of a page view, it asks: method, status, user
 // agent.
 import { readFile } from 'node:fs/promises'
-import { repeated } from './counts.js'
+import { repeated } from './repeated.js'
 import { openVisits } from './visits.js'
 
 const EVERY_MS = 10_000
