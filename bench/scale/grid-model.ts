@@ -4,8 +4,13 @@
  * independently in all processes.
  */
 import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
+import { FIRST_LAYERS } from '../../src/wide-cache/collector/grid-drain.js'
+import { hintBytes } from '../../src/wide-cache/drain-hint.js'
+import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import { gridSettings } from '../../src/wide-cache/grid-options.js'
-import { ENOUGH_MS, ENOUGH_ROWS } from '../../src/wide-cache/writer/writer.js'
+import { FRAME_OVERHEAD_BYTES } from '../../src/wide-cache/writer/outbox.js'
+import { CONFIRM_EVERY_MS, REST_MS } from '../../src/wide-cache/writer/upkeep.js'
+import { ENOUGH_MS, ENOUGH_ROWS, MAX_FRAME_ROWS } from '../../src/wide-cache/writer/writer.js'
 
 const defaults = gridSettings({})
 
@@ -22,18 +27,15 @@ export const GRID = {
  * memcached.
  */
 export const LIMITS = {
-  frameRows: 1_000,
-  frameBytes: 64 * 1024,
-  frameHeaderBytes: 69,
-  frameOverheadBytes: 512,
-  hintHeaderBytes: 12,
-  hintWriterBytes: 22,
-  hintWriters: 1_000,
+  frameRows: MAX_FRAME_ROWS,
+  frameBytes: defaults.maxFrameBytes,
+  frameHeaderBytes: HEADER_BYTES,
+  frameOverheadBytes: FRAME_OVERHEAD_BYTES,
   width: 1_000,
   servers: 100,
-  confirmEverySeconds: 10,
-  tickSeconds: 3,
-  firstLayersFetched: 4,
+  confirmEverySeconds: CONFIRM_EVERY_MS / 1000,
+  tickSeconds: REST_MS / 1000,
+  firstLayersFetched: FIRST_LAYERS,
   /** memcached's largest item, 1 MiB by default, less its header and key. */
   cellBytes: 2 ** 20 - 512,
   /** A third of the time, in which 290,000 rows a second are removed. */
@@ -123,8 +125,7 @@ export function cacheWorkOf(layer: {
     (width - cells) * 'Not found'.length
   const memory = MEMORY_KEYS.length * (HEADER + keyBytes + HEADER + 4 + '0'.length)
   const deletes = cells * (HEADER + keyBytes + HEADER)
-  const hint =
-    LIMITS.hintHeaderBytes + Math.min(layer.writers, LIMITS.hintWriters) * LIMITS.hintWriterBytes
+  const hint = hintBytes(layer.writers)
   const hints =
     HEADER + 8 + keyBytes + hint + HEADER + looks * (HEADER + keyBytes + HEADER + 4 + hint)
   const watermark = (1 + frames) * (HEADER + keyBytes + HEADER + 8 + '1234567890'.length)

@@ -34,6 +34,11 @@ const SEQUENCE_BYTES = 6
 const ENTRY_BYTES = WRITER_BYTES + SEQUENCE_BYTES
 const HEADER_BYTES = 3 * LAYER_BYTES
 
+/** Returns the size of a hint that names so many writers. */
+export function hintBytes(writers: number): number {
+  return HEADER_BYTES + Math.min(writers, MAX_WRITERS) * ENTRY_BYTES
+}
+
 /** A frame that its writer holds, with the layer in which it was placed, if it was. */
 interface Held {
   readonly writer: string
@@ -83,7 +88,7 @@ export async function readHint(cache: Cache, grid: Grid): Promise<DrainHint | un
 }
 
 function encodeHint({ after, to, lostTo, prefixes }: DrainHint): Buffer {
-  const bytes = Buffer.alloc(HEADER_BYTES + prefixes.size * ENTRY_BYTES)
+  const bytes = Buffer.alloc(hintBytes(prefixes.size))
   // A machine boots in 1970, and no layer is older.
   bytes.writeUIntBE(Math.max(0, after), 0, LAYER_BYTES)
   bytes.writeUIntBE(Math.max(0, to), LAYER_BYTES, LAYER_BYTES)

@@ -41,7 +41,7 @@ const READ_BYTES = 6 * 1024 * 1024
 const READ_LAYERS = 64
 
 /** Layers read first, before it is known how full they are. */
-const FIRST_LAYERS = 12
+export const FIRST_LAYERS = 12
 
 /**
  * Seconds that a process looks back when it drains a grid for the first time, or after a pause. The

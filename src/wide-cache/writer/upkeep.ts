@@ -11,10 +11,10 @@ import type { Placer, PlacerParts } from './placer.js'
 const TICK_MS = 1_000
 
 /** The longest one while all frames are in cells. It is a layer, where layers are shorter. */
-const REST_MS = 3_000
+export const REST_MS = 3_000
 
 /** Interval at which SQL is asked for the prefix, and the marks are looked at. */
-const CONFIRM_EVERY_MS = 10_000
+export const CONFIRM_EVERY_MS = 10_000
 
 /** Time after which a frame that is not placed is committed directly. */
 export const UNPLACED_MS = 5_000

@@ -71,7 +71,7 @@ export const ENOUGH_ROWS = 16
 export const ENOUGH_MS = 50
 
 /** Rows at which a frame is sent at once, so that SQL takes any frame in one statement. */
-const MAX_FRAME_ROWS = 1_000
+export const MAX_FRAME_ROWS = 1_000
 
 /**
  * Sending side of one process. Rows gather in the open frame. Closed frames are numbered, placed in
