@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, test } from 'node:test'
+import { after, before, test } from 'node:test'
 import { promisify } from 'node:util'
 import { fileURLToPath } from 'node:url'
 import { pageOf } from '../docs/markdown.js'
@@ -29,12 +29,16 @@ const run = (program: string, ...args: string[]) => {
 
 const commandIn = (file: string): string => BLOCK.exec(pageOf(file).text)?.[1] ?? ''
 
-test('the printed command installs the package from a checkout', async () => {
-  const command = commandIn('README.md')
-  assert(command.startsWith(PREPARES), command)
-  assert.equal(commandIn('docs/getting-started.md'), command)
+const command = commandIn('README.md')
+
+before(async () => {
   writeFileSync(join(folder, 'package.json'), '{}')
   await run('sh', '-c', command.slice(PREPARES.length).replace('../wide-cache', ROOT))
+})
+
+test('the printed command installs the package from a checkout', async () => {
+  assert(command.startsWith(PREPARES), command)
+  assert.equal(commandIn('docs/getting-started.md'), command)
   writeFileSync(
     join(folder, 'site.mjs'),
     "import 'express'\nimport { createActivity } from 'wide-cache'\n" +
@@ -44,7 +48,6 @@ test('the printed command installs the package from a checkout', async () => {
 })
 
 test('a URL of a server whose package is missing, or too old, says what to install', async () => {
-  // In the project of the test before.
   writeFileSync(
     join(folder, 'servers.cjs'),
     `const { createActivity } = require('wide-cache')
