@@ -322,6 +322,27 @@ each('show warns where a retry may put an old value over a newer one', async (wo
   assert.match(combined.lines.join('\n'), /^wide-cache: the key has a value; .* skip it$/)
 })
 
+each('of a long value its beginning is shown, as text or in hexadecimal', async (world) => {
+  const { run, map, bad, database } = world
+  bad.add('apples')
+  await map.update([['apples', 1]])
+  await map.process()
+  const id = String((await listed(world))[0]!['id'])
+  const umlauts = 'ä'.repeat(999)
+  for (const [value, shown] of [
+    ['x'.repeat(2_000), 'x'.repeat(2_000)],
+    ['x'.repeat(2_001), `${'x'.repeat(2_000)}… (2001 bytes)`],
+    // The end cuts a character.
+    [`x${umlauts}ä`, `x${umlauts}… (2001 bytes)`],
+    [Buffer.from('c3', 'hex'), 'c3'],
+    [Buffer.alloc(2_001, 0xff), `${'ff'.repeat(2_000)}… (2001 bytes)`],
+  ] as const) {
+    await database.query('UPDATE collision_free_map_parked SET map_value = ?', [Buffer.from(value)])
+    const { printed } = await run({ verb: 'show', id }, { json: true })
+    assert.equal((JSON.parse(printed) as { value: unknown }).value, shown)
+  }
+})
+
 each('all is what the list shows, entries behind many updates too', async (world) => {
   const { run, map, queue, bad, database } = world
   const keys = Array.from({ length: 1_001 }, (_, i) => `k${i}`)

@@ -19,6 +19,8 @@ import { amount, isoOf } from './table.js'
 
 /** Bytes of a key or a value that are shown. */
 const MAX_BYTES_SHOWN = 2_000
+/** Text is decoded as it is, or not at all. */
+const UNCHANGED = { fatal: true, ignoreBOM: true } as const
 
 const KINDS = {
   update: { find: parkedUpdates, actions: parkedUpdateActions },
@@ -111,7 +113,16 @@ class ParkedOnes extends SetAside<Parked, string, 'retry' | 'skip'> {
 /** Text as it is, and other bytes in hexadecimal. */
 function textOf(bytes: Buffer): string {
   const first = bytes.subarray(0, MAX_BYTES_SHOWN)
-  const text = first.toString()
-  const shown = Buffer.from(text).equals(first) ? text : first.toString('hex')
-  return bytes.length > first.length ? `${shown}… (${bytes.length} bytes)` : shown
+  const isCut = bytes.length > first.length
+  const shown = decoded(first, isCut) ?? first.toString('hex')
+  return isCut ? `${shown}… (${bytes.length} bytes)` : shown
+}
+
+/** @param isCut whether the last character may lack bytes, and is left out then */
+function decoded(bytes: Buffer, isCut: boolean): string | undefined {
+  try {
+    return new TextDecoder('utf-8', UNCHANGED).decode(bytes, { stream: isCut })
+  } catch {
+    return undefined
+  }
 }
