@@ -223,6 +223,36 @@ for (const [where, fresh] of databases) {
   })
 }
 
+test('a late view is counted in an hour of which the log need not have a line', async () => {
+  const url = `sqlite:${join(folder, 'late.db')}`
+  const { database } = openDatabase(url)
+  const activity = createActivity({ name: NAME, cache: 'memory:', database, collect: false })
+  const day = Math.floor(Date.now() / DAY_MS) - 4
+  const timeOf = (hour: number): number => day * DAY_MS + hour * HOUR_MS
+  const countThenClose = async (hours: readonly number[], closed: number) => {
+    for (const hour of hours) activity.record({ page: '/', at: timeOf(hour) })
+    await activity.flush()
+    await activity.drain({ all: true })
+    await closeDays(database, NAME, timeOf(24 * closed) + 1, 0, () => {})
+  }
+  await countThenClose([5], 1)
+  // The first is of the day that is closed.
+  await countThenClose([6, 24 + 5], 2)
+  const lines = [23, 24 + 5, 48].map((hour) =>
+    lineOf({ at: timeOf(hour), page: '/', isBot: false }),
+  )
+  const range = { from: dayText(day + 1), to: dayText(day + 2) }
+  const files = filesOf('late', lines)
+  const { out } = await run({ database: url, json: true, files, ...range })
+  const { days, left } = JSON.parse(out) as Report
+  assert.deepEqual(left, [])
+  const pages = { log: 1, counted: 2 }
+  const bots = { log: 0, counted: 0 }
+  assert.deepEqual(days, [{ day: dayText(day + 1), pages, bots, late: 1, difference: 50 }])
+  await activity.close()
+  await database.close()
+})
+
 test('wrong flags are refused, and lines that cannot be read are told', async () => {
   const url = `sqlite:${join(folder, 'flags.db')}`
   const activity = createActivity({ name: NAME, cache: 'memory:', database: url, collect: false })
@@ -237,6 +267,7 @@ test('wrong flags are refused, and lines that cannot be read are told', async ()
     [{ from: undefined }, /--from is missing/],
     [{ to: undefined }, /--to is missing/],
     [{ from: '2026-02-30' }, /"from" is "2026-02-30"/],
+    [{ to: dayText(FIRST) }, /--from and --to are one moment: --to is the end/],
     [{ allow: '101' }, /--allow wants percent, a number from 0 to 100/],
     [{ allow: '1,5' }, /--allow wants percent/],
     [{ name: 'none' }, /--name: no visits are recorded under it/],

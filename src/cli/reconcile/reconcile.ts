@@ -84,7 +84,11 @@ export async function reconcile(
 function daysOf({ from, to }: OptionsOf<'reconcile'>): (calendar: Calendar) => PeriodRange {
   if (from === undefined) throw new UsageError('--from is missing')
   if (to === undefined) throw new UsageError('--to is missing')
-  return (calendar) => checkedHistory({ from, to, by: 'day' }, calendar).range
+  return (calendar) => {
+    const { range } = checkedHistory({ from, to, by: 'day' }, calendar)
+    if (range.to > range.from) return range
+    throw new UsageError('--from and --to are one moment: --to is the end, such as the day after')
+  }
 }
 
 /** @throws UsageError */
