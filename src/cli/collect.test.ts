@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
+import { DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { createHits } from '../hits/item-hits.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -74,5 +75,31 @@ test('a longer lifetime of cells starts a collector anew, and the old one ends',
   await new Promise((resolve) => setTimeout(resolve, 2_500))
   assert.equal(asked, before)
   for (const one of all) await one.close()
+  await database.close()
+})
+
+test('a missing right ends it, also where the database was away as it first asked', async () => {
+  const database = sqlite(':memory:')
+  const stop = new AbortController()
+  const away = new DatabaseError('ECONNREFUSED', 'unreachable', 'connect ECONNREFUSED')
+  const refused = new DatabaseError('ER_TABLEACCESS_DENIED_ERROR', 'usage', 'DELETE is denied')
+  const answers = [away, refused]
+  let looks = 0
+  const kept = wrapped(database, {
+    async query(sql, values) {
+      const error = sql.startsWith('DELETE FROM wide_cache_writers') && answers.shift()
+      if (error) throw error
+      // It goes on to the names only if no right is missing.
+      if (/ FROM wide_cache_names /.test(sql) && ++looks > 0) stop.abort()
+      return database.query(sql, values)
+    },
+    close: async () => undefined,
+  })
+  const shared = { scope: 'shared', close: async () => undefined } as const
+  const given = { ...UNSET, cache: wrapped(memory(), shared), database: kept, collect: '* * * * *' }
+  const log = keptLog()
+  await assert.rejects(collect(given as never, log, stop.signal), refused)
+  assert.deepEqual([looks, answers], [0, []])
+  assert.match(log.lines.join('\n'), /reading what to collect from the database failed/)
   await database.close()
 })

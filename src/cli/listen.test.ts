@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { request } from 'node:http'
+import { request, Server } from 'node:http'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { describe, test } from 'node:test'
@@ -139,6 +139,16 @@ test('who still waits for an answer when it closes does not wait for ever', asyn
   const metrics = () => (queueMicrotask(() => server.close()), never)
   const server = await listen(addressOf('0'), { metrics, troubles: async () => [] })
   await assert.rejects(ask(server.port, '/metrics'), { code: 'ECONNRESET' })
+})
+
+test('a connection that cannot be accepted ends nothing', async (t) => {
+  const started = t.mock.method(Server.prototype, 'listen')
+  await serving({}, async (port) => {
+    const server = started.mock.calls[0]!.this as Server
+    // As Node says it for lack of file descriptors.
+    server.emit('error', Object.assign(new Error('accept EMFILE'), { code: 'EMFILE' }))
+    assert.equal((await ask(port, '/healthz')).status, 200)
+  })
 })
 
 test('a collector that lags is not ready, and says why', async () => {

@@ -2,9 +2,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
+import type { HistoryPeriod } from '../support/periods.js'
 import { InventedSource } from './invented-source.fixture.js'
 import { csvOf, shownTable } from './rows.js'
-import type { ListRange } from './source.js'
+import type { ListRange, Range } from './source.js'
 
 const NOW = Date.UTC(2026, 10, 30, 12)
 
@@ -29,12 +30,16 @@ class Weeks extends InventedSource {
   }
 }
 
-test('a value that is new has no change, which would be without end', async () => {
-  const source = new Weeks(() => NOW)
+/** The rows of the pages of a week. */
+async function pagesOf(source: Weeks) {
   const firstDay = () => source.firstDay()
   const tables = { source, totals: source, dimensions: ['page'], hits: [], firstDay, calendar: UTC }
   const table = await shownTable(tables, '/shown.csv?dimension=page&range=7d', NOW)
-  const { figures } = await table.read()
+  return { table, figures: (await table.read()).figures }
+}
+
+test('a value that is new has no change, which would be without end', async () => {
+  const { table, figures } = await pagesOf(new Weeks(() => NOW))
   const changes = figures.map((row) => {
     const { value, before, change } = row as Readonly<Record<string, unknown>>
     return [value, before, change]
@@ -45,4 +50,18 @@ test('a value that is new has no change, which would be without end', async () =
     ['/twice', 1, 1],
   ])
   assert.doesNotMatch(csvOf(table, figures), /Infinity|NaN/)
+})
+
+test('a share is at most the whole, which may have been read before the value', async () => {
+  const total = 4
+  class Earlier extends Weeks {
+    override async history(range: Range & { readonly by: HistoryPeriod }) {
+      const { figures, ...dated } = await super.history(range)
+      const first = figures.map((one, at) => ({ ...one, pageViews: at === 0 ? total : 0 }))
+      return { ...dated, figures: first }
+    }
+  }
+  const { figures } = await pagesOf(new Earlier(() => NOW))
+  const shares = figures.map((row) => (row as Readonly<Record<string, unknown>>)['share'])
+  assert.deepEqual(shares, [1, 1, 0.5])
 })

@@ -27,3 +27,19 @@ test('a span is compared with the time before it, or with that of a year ago', a
     }
   }
 })
+
+test('a range is shown by the hour, by day, by week or by month, as it is long', async () => {
+  for (const [from, to, by] of [
+    ['2026-11-29', '2026-11-29', 'hour'],
+    ['2026-11-28', '2026-11-29', 'hour'],
+    ['2026-11-27', '2026-11-29', 'day'],
+    ['2026-10-30', '2026-11-29', 'day'],
+    ['2026-10-29', '2026-11-29', 'week'],
+    ['2026-05-30', '2026-11-29', 'week'],
+    ['2026-05-29', '2026-11-29', 'month'],
+  ] as const) {
+    const asked = new URLSearchParams({ from, to })
+    const span = await spanOf(asked, { now: NOW, calendar: UTC, firstDay: async () => null })
+    assert.equal(span.by, by, `${from} to ${to}`)
+  }
+})

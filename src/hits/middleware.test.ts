@@ -5,7 +5,7 @@ import request from 'supertest'
 import { eventually } from '../support/eventually.fixture.js'
 import { BROWSER, expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
-import { BurstLogger } from '../support/logger.js'
+import { BURST_QUIET_MS, BurstLogger } from '../support/logger.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { createHits } from './item-hits.js'
@@ -20,7 +20,11 @@ interface Counted {
 
 const byId: HitsMiddlewareOptions = { item: (req) => req.params['id'] as string | undefined }
 
-function counter(options: HitsMiddlewareOptions, settings: Partial<HitsOptions> = {}) {
+function counter(
+  options: HitsMiddlewareOptions,
+  settings: Partial<HitsOptions> = {},
+  elapsed = () => 0,
+) {
   const counted: Counted[] = []
   const beside: ViewedItem[] = []
   const log = keptLog()
@@ -33,7 +37,7 @@ function counter(options: HitsMiddlewareOptions, settings: Partial<HitsOptions> 
       if (measure === 'served') counted.push({ item, viewer })
       else beside.push(viewed)
     },
-    new BurstLogger(log, () => 0),
+    new BurstLogger(log, elapsed),
   )
   return { counted, beside, log: log.lines, middleware }
 }
@@ -122,7 +126,9 @@ for (const [name, express] of expresses) {
   })
 
   test(`${name}: an item that never matches is logged once, with the remedy`, async () => {
-    const never = counter(byId)
+    // Each line is a burst of its own.
+    let elapsed = 0
+    const never = counter(byId, {}, () => (elapsed += 2 * BURST_QUIET_MS))
     const app = express()
     app.use(never.middleware)
     app.get('/threads/:id', (_req: Request, res: Response) => void res.send('<p>'))

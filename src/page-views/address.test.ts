@@ -49,6 +49,14 @@ test('a framework that takes the proxy for the client is named once, and its wor
   assert.match(log.lines[0]!, /req\.ip is the address of the connection.*"trustProxy" of Fastify/)
 })
 
+test('a stranger who forges the header gets no warning where the proxy is known', () => {
+  const { log, of } = addresses()
+  const headers = { 'x-forwarded-for': '192.0.2.9' }
+  assert.equal(of({ ip: '192.0.2.9', headers }), '192.0.2.9')
+  assert.equal(of({ ip: '192.0.2.7', headers }, '192.0.2.7'), '192.0.2.7')
+  assert.deepEqual(log.lines, [])
+})
+
 test('without any address the log says so', () => {
   const { log, of } = addresses()
   const nowhere = { headers: {}, socket: {} }

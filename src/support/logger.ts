@@ -12,7 +12,7 @@ export interface Logger {
 export const SILENT: Logger = { info() {}, warn() {}, error() {} }
 
 /** Time without messages about a trouble after which the next one is printed again. */
-const BURST_QUIET_MS = 60_000
+export const BURST_QUIET_MS = 60_000
 
 /**
  * A logger for failures in the background. Of a burst of messages about one trouble it prints only

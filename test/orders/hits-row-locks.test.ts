@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { randomFrom } from '../../src/counters/pairs.fixture.js'
 import { DatabaseError } from '../../src/database/database.js'
 import { openDatabase } from '../../src/database/open.js'
+import { beginImport, importPart } from '../../src/hits/import.js'
 import { DAY_MS } from '../../src/support/clock.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../servers/shared.js'
 import { EPOCH } from '../simulated-world/world.js'
@@ -20,6 +21,20 @@ const DAYS = 5
  */
 const RARE_DEADLOCKS = 2
 
+/** Does work again after a deadlock, of which there may be `most`. */
+function again(most: number) {
+  let deadlocks = 0
+  return async function counting<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      const isLock = error instanceof DatabaseError && error.category === 'lock'
+      if (!isLock || ++deadlocks > most) throw error
+      return counting(work)
+    }
+  }
+}
+
 for (const [server, url, most] of [
   ['MariaDB', sharedMysqlUrl, RARE_DEADLOCKS],
   ['PostgreSQL', sharedPostgresUrl, 0],
@@ -30,17 +45,8 @@ for (const [server, url, most] of [
     const anItem = (): string => ITEMS[below(ITEMS.length)]!
     const { database } = openDatabase(await url())
     await database.migrate()
-    let [committed, deleted, deadlocks] = [0, 0, 0]
-    /** Does it again after a deadlock. */
-    const counting = async <T>(work: () => Promise<T>): Promise<T> => {
-      try {
-        return await work()
-      } catch (error) {
-        const isLock = error instanceof DatabaseError && error.category === 'lock'
-        if (!isLock || ++deadlocks > most) throw error
-        return counting(work)
-      }
-    }
+    let [committed, deleted] = [0, 0]
+    const counting = again(most)
     const commits = async (actor: HitsActor): Promise<void> => {
       for (let round = 0; round < ROUNDS; round++) {
         const hits = Array.from({ length: 12 }, () =>
@@ -73,6 +79,34 @@ for (const [server, url, most] of [
     for (const table of ['hits_counts', 'hits_hours', 'hits_days']) {
       for (const name of names) assert.equal(await sumOf(table, name), left, `${table} of ${name}`)
     }
+    await database.close()
+  })
+
+  test(`${server}: commits and imports of the same items meet no deadlock`, async () => {
+    const random = randomFrom(59)
+    const some = (): string[] => ITEMS.toSorted(() => random() - 0.5)
+    const { database } = openDatabase(await url())
+    await database.migrate()
+    const actor = new HitsActor({ database })
+    const counting = again(most)
+    const commits = async (): Promise<void> => {
+      for (let round = 0; round < ROUNDS; round++) {
+        await counting(() => actor.commit(some().map((item) => hit(item))))
+      }
+    }
+    const imports = async (id: string): Promise<void> => {
+      const list = { name: NAME, id, digest: Buffer.alloc(32) }
+      await counting(() => beginImport(database, list))
+      for (let round = 0; round < ROUNDS; round++) {
+        const part = some().map((item) => ({ item, hits: 1 }))
+        const range = { from: round, to: round + 1, isLast: false }
+        await counting(() => database.transaction((tx) => importPart(tx, list, part, range)))
+      }
+    }
+    const ids = Array.from({ length: ACTORS }, (_, at) => `list-${at}`)
+    await Promise.all(ids.flatMap((id) => [commits(), imports(id)]))
+    const all = 2 * ACTORS * ROUNDS
+    assert.deepEqual(await actor.counts(...ITEMS), Array(ITEMS.length).fill(all))
     await database.close()
   })
 }

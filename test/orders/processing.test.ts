@@ -17,6 +17,7 @@ function processing(
   name: string,
   work: () => Promise<unknown>,
   hasSlowCall = (): boolean => false,
+  schedule = EVERY_MS,
 ): Processing {
   const { database, environment } = orders.actor(name)
   const tables = {
@@ -29,7 +30,7 @@ function processing(
     value: 'map_value',
   }
   return new Processing({
-    every: { schedule: EVERY_MS, keepsAlive: true },
+    every: { schedule, keepsAlive: true },
     queue: {
       tables,
       name: 'law',
@@ -71,6 +72,25 @@ test('of two processes that begin to process at once one has the lease', async (
     assert.equal(runs, 1)
     assert.equal(started.length, 2)
   }, MAPS)
+})
+
+test('a process keeps its lease from one run to the next, however far apart they are', async () => {
+  await explore(
+    async (orders) => {
+      begin(orders)
+      const every = 6 * LEASE_MS
+      const runs: string[] = []
+      const start = (name: string) =>
+        processing(orders, name, async () => void runs.push(name), undefined, every)
+      const one = start('one')
+      await orders.pass(every / 2)
+      const other = start('other')
+      await orders.pass(3 * every)
+      assert.deepEqual(runs, ['one', 'one', 'one'])
+      for (const process of [one, other]) await orders.alone(() => process.stop())
+    },
+    { ...MAPS, preemptions: 0 },
+  )
 })
 
 test('a process with a slow call gives its lease back, and another one goes on', async () => {

@@ -57,6 +57,7 @@ test('the parameters of TLS are read in any spelling of their names', () => {
   for (const name of ['connection_limit', 'connectionLimit', 'connection-limit']) {
     assert.equal(read(`${name}=3`).connectionLimit, 3)
   }
+  assert.equal(read('connection_limit=3&connectionLimit=4').connectionLimit, 3, 'the first counts')
   assert.equal(read('socket=/run/mysqld.sock').socketPath, '/run/mysqld.sock')
 })
 

@@ -119,3 +119,17 @@ for (const first of ALL) {
     }
   })
 }
+
+test('an error of this process itself is thrown as it is, and the host stays', async () => {
+  for (const code of ['DATABASE_CLOSED', 'DATABASE_QUEUE_FULL', 'DATABASE_DRIVER_MISSING']) {
+    const { hosts, three, log } = await inUse([])
+    const [one] = three
+    const own = new DatabaseError(code, 'capacity', 'of this process')
+    const acquire = one!.acquire.bind(one)
+    one!.acquire = () => Promise.reject(own)
+    await assert.rejects(hosts.acquire(), own)
+    one!.acquire = acquire
+    const session = await hosts.acquire()
+    assert.deepEqual([[...one!.open], log.lines], [[session], []], code)
+  }
+})

@@ -71,3 +71,21 @@ test('callers of whom none has come in time are refused as too many', async (t) 
   t.mock.timers.tick(ACQUIRE_TIMEOUT_MS)
   await assert.rejects(waiting, FULL)
 })
+
+test('a caller that has been answered leaves no timer, which would keep the process', async () => {
+  const timers = () =>
+    process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+  const before = timers()
+  const callers = new WaitingCallers()
+  const end = (): void => undefined
+  await callers.connection(async () => 'one', end)
+  await assert.rejects(callers.connection(() => Promise.reject(new Error('refused')), end))
+  const failed = assert.rejects(
+    callers.connection(() => new Promise<never>(end), end),
+    /closed/,
+  )
+  assert.equal(timers(), before + 1)
+  callers.fail(new Error('closed'))
+  await failed
+  assert.equal(timers(), before)
+})
