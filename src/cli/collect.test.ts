@@ -8,6 +8,7 @@ import { createHits } from '../hits/item-hits.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { SILENT } from '../support/logger.js'
+import { readNameSettings } from '../wide-cache/ledger/name-settings.js'
 import { WideCache } from '../wide-cache/wide-cache.js'
 import { wrapped } from '../../test/servers/wrapped.js'
 import { collect } from './collect.js'
@@ -27,14 +28,16 @@ const UNSET = {
 test('a longer lifetime of cells starts a collector anew, and the old one ends', async () => {
   const database = sqlite(':memory:')
   // The command closes its database and its cache; these serve the sites, too.
-  const kept = wrapped(database, { close: async () => undefined })
+  const left = wrapped(database, { close: async () => undefined })
   const store = memory()
   const shared = { scope: 'shared', close: async () => undefined } as const
   const cache = wrapped(store, shared)
   let asked = 0
   const collectors = wrapped(store, { ...shared, get: (key) => (asked++, store.get(key)) })
-  const options = { database: kept, cache, collect: false, logger: SILENT } as const
-  const activity = createActivity({ ...options, name: 'site' })
+  const options = { database: left, cache, collect: false, logger: SILENT } as const
+  // Both shorter than by default.
+  const kept = { retentionHours: 2, historyDays: 3 }
+  const activity = createActivity({ ...options, ...kept, name: 'site' })
   const hits = createHits({ ...options, name: 'threads' })
   const commit = async () => undefined
   const rows = new WideCache<number>({ ...options, name: 'own', kind: 'clicks', commit })
@@ -51,7 +54,7 @@ test('a longer lifetime of cells starts a collector anew, and the old one ends',
 
   const log = keptLog()
   const stop = new AbortController()
-  const given = { ...UNSET, cache: collectors, database: kept, collect: '* * * * * *' }
+  const given = { ...UNSET, cache: collectors, database: left, collect: '* * * * * *' }
   const ended = collect(given as never, log, stop.signal)
   const begun = () => log.matching(/collecting "/)
   await eventually('all are looked at', () => begun().length >= 3)
@@ -74,6 +77,8 @@ test('a longer lifetime of cells starts a collector anew, and the old one ends',
   // Longer than all of two runs of a collector that was left.
   await new Promise((resolve) => setTimeout(resolve, 2_500))
   assert.equal(asked, before)
+  const { keepSeconds, historyDays } = (await readNameSettings(database, 'site'))!
+  assert.deepEqual([keepSeconds, historyDays], [7_200, 3], 'kept as long as the site has it')
   for (const one of all) await one.close()
   await database.close()
 })

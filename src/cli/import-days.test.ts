@@ -19,6 +19,7 @@ import { UTC } from '../support/calendar.js'
 import { dayIn, dayText } from '../support/calendar-days.js'
 import { DAY_MS } from '../support/clock.js'
 import { keptLog } from '../support/kept-log.fixture.js'
+import { printCertificate } from './certificate.js'
 import { exportSums } from './export.js'
 import { importFile } from './import.js'
 
@@ -149,6 +150,11 @@ each(
 
     const { balanced, findings, imported: mark } = await activity.certificate(ago(4))
     assert.deepEqual([balanced, findings, mark], [null, [], true])
+    let text = ''
+    const shown = new Writable({ write: (chunk, _, done) => ((text += String(chunk)), done()) })
+    const asked = { database: url, name: undefined, day: ago(4), json: false }
+    assert.equal(await printCertificate(asked, keptLog(), shown), true, 'it is no finding')
+    assert.match(text, /, imported: nothing was counted here\n[^]*\nbalanced +not certified\n$/)
     let csv = ''
     const out = new Writable({ write: (chunk, _, done) => ((csv += String(chunk)), done()) })
     const unset = {

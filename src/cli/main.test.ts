@@ -83,6 +83,16 @@ test('a reader that goes away is no failure', async () => {
   child.stdout.destroy()
   assert.equal(await ended, 0)
   assert.equal(stderr(), '')
+  // What would go on for ever ends, too.
+  const file = join(folder, 'watched.db')
+  const database = sqlite(file)
+  await database.migrate()
+  await database.close()
+  const watch = start(MAIN, ['status', '--watch', '--database', `sqlite:${file}`])
+  watch.child.stdout.destroy()
+  await eventually('it has ended', () => watch.child.exitCode !== null)
+  assert.equal(await watch.ended, 0)
+  assert.equal(watch.stderr(), '')
 })
 
 // Which lines are wrong, and what is said of them, is tested in arguments.test.ts.
@@ -112,6 +122,11 @@ describe('bad input ends with status 2 and one line that says why without the va
       ['export', ...DAY, '--name', 's3cret'],
       /--name: no visits are recorded under it/,
       { DATABASE_URL: `sqlite:${join(folder, 'no-visits.db')}` },
+    ],
+    [
+      'the removal of the sum of all other values',
+      ['remove-value', '--dimension', 'page', '--value', '(other)'],
+      /--value: \(other\) is no value/,
     ],
     ['a database that is not there', ['quarantine', 'list'], /there is no database sqlite:.*\.db;/],
   ]

@@ -26,3 +26,19 @@ test('a file that has changed gives all files other addresses, so no browser kee
   }
   assert.deepEqual([...servedAssets().keys()], before)
 })
+
+test('each file has the type of its ending, since browsers take no other', () => {
+  const types = new Map<string, Set<string>>()
+  for (const [path, { type }] of servedAssets()) {
+    const ending = path.slice(path.lastIndexOf('.') + 1)
+    types.set(ending, (types.get(ending) ?? new Set()).add(type))
+  }
+  assert.deepEqual(
+    types,
+    new Map([
+      ['css', new Set(['text/css; charset=utf-8'])],
+      ['js', new Set(['text/javascript; charset=utf-8'])],
+      ['svg', new Set(['image/svg+xml'])],
+    ]),
+  )
+})

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { inventedHits } from './invented-source.fixture.js'
 import { dashboardSettings } from './options.js'
 
 test('without options nobody is authorized but developers, and there are no hits', () => {
@@ -16,6 +17,8 @@ test('without options nobody is authorized but developers, and there are no hits
     shared: false,
   })
   assert.equal(dashboardSettings({ mountPath: '/admin' }).mountPath, '/admin')
+  const hits = Array.from({ length: 20 }, (_, at) => inventedHits(`h${at}`))
+  assert.deepEqual(dashboardSettings({ hits }).hits, hits)
   assert.throws(() => dashboardSettings({ mountPath: 'admin' }), /option "mountPath" is "admin"/)
 })
 

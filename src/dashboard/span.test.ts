@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UTC } from '../support/calendar.js'
+import { DAY_MS } from '../support/clock.js'
 import { spanOf } from './span.js'
 
 const NOW = Date.UTC(2026, 10, 30, 12)
@@ -42,4 +43,18 @@ test('a range is shown by the hour, by day, by week or by month, as it is long',
     const span = await spanOf(asked, { now: NOW, calendar: UTC, firstDay: async () => null })
     assert.equal(span.by, by, `${from} to ${to}`)
   }
+})
+
+test('no span begins before 1970, nor has more days than are answered at once', async () => {
+  const asked = (query: string) =>
+    spanOf(new URLSearchParams(query), { now: NOW, calendar: UTC, firstDay: async () => null })
+  // 1 January 1970 was a Thursday: its week has begun in 1969.
+  for (const query of ['from=1970-01-01&to=1970-01-03', 'from=1970-01-01&to=1970-02-28']) {
+    const { from, before } = await asked(query)
+    assert.deepEqual([from, before], [0, { from: 0, to: 0 }], query)
+  }
+  const most = 3_660 * DAY_MS
+  const to = day(NOW)
+  assert.equal((await asked(`from=${day(NOW + DAY_MS - most)}&to=${to}`)).by, 'month')
+  await assert.rejects(asked(`from=${day(NOW - most)}&to=${to}`), { parameter: 'from' })
 })

@@ -86,3 +86,16 @@ test('views that have moved between pages differ, though the sum of the day does
     ],
   )
 })
+
+test('pages that differ most come first, whichever side has more', () => {
+  const [log, counted] = [
+    { '/a': 5, '/b': 3, '/c': 1, '/d': 2 },
+    { '/a': 6, '/b': 1, '/c': 5, '/d': 2 },
+  ].map((views) => new Map(Object.entries(views))) as [Map<string, number>, Map<string, number>]
+  const lines = [...log].flatMap(([path, views]) => Array<[number, string]>(views).fill([1, path]))
+  const { pages } = compared([...AROUND, ...lines], { pages: counted })
+  assert.deepEqual(
+    pages.map(({ page }) => page),
+    ['/c', '/b', '/a'],
+  )
+})

@@ -138,6 +138,13 @@ for (const [where, fresh] of databases) {
         const want = { day: one.day, pages: pair(21), bots: pair(5), late: 0, difference: 0 }
         assert.deepEqual(one, want)
       }
+      // A later range has all of its first day, too.
+      const later = await reported({ files: whole, allow: '0', from: dayText(FIRST + 1) })
+      assert.deepEqual([later.status, later.left, later.pages], [0, [], []])
+      assert.deepEqual(later.days, all.days)
+      const unread = [...LINES, ...Array<string>(Math.ceil(LINES.length / 50)).fill('no line')]
+      const partlyRead = await reported({ files: filesOf(`${where}-unread`, unread), allow: '0' })
+      assert.deepEqual([partlyRead.status, partlyRead.days], [1, all.days])
       const outside = VIEWS.filter(({ at }) => at >= startOf(LAST + 1)).length
       const inRange = VIEWS.filter(({ at }) => at < startOf(LAST + 1))
       assert.equal(all.lines['outside'], outside)

@@ -488,6 +488,11 @@ describe('a server that cannot be reached is named, with what to check', () => {
       `mysql://anna:s3cret@localhost:${port}/site`,
       /^mysql:\/\/localhost:\d+\/site cannot be reached \(ECONNREFUSED\): nothing/,
     )
+    // Also on a machine that has no IPv6.
+    await refused(
+      `mysql://anna:s3cret@[::1]:${port}/site`,
+      /^mysql:\/\/\[::1\]:\d+\/site cannot be reached/,
+    )
   })
   test('an unknown host', () =>
     refused(
