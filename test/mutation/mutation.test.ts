@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -341,6 +342,24 @@ test('second', () => { assert(ready); called(1) })
     `${text(['fails'])}${needs}`.replace('{ called(1) }', '{}'),
   )
   assert.equal(await new Court(bench).tried(mutant!, [judge]), undefined)
+  // A suite that cannot prepare itself fails even if none of its tests are to run.
+  const suite = `import { before, describe } from 'node:test'
+describe('suite', () => { before(() => { throw new Error() }); test('in it', () => {}) })
+`
+  writeFileSync(join(bench.folder, 'src/tiny.test.ts'), text([]) + suite)
+  const left = new Court(bench)
+  assert.equal(await left.tried(mutant!, [judge]), undefined)
+  assert.match(left.leftOut.join(), /^Error: The units fail without a mutant: /)
+})
+
+test('the page that tests open is made of the copy, in which the mutant is', () => {
+  const file = join(bench.folder, 'src/dashboard/assets/overview.js')
+  const source = readFileSync(file, 'utf8')
+  writeFileSync(file, `${source}\nconsole.log('mutant')\n`)
+  execFileSync(process.execPath, ['scripts/assets.js', bench.temporary], { cwd: bench.folder })
+  writeFileSync(file, source)
+  assert.match(readFileSync(join(bench.temporary, 'overview.js'), 'utf8'), /mutant/)
+  bench.clear()
 })
 
 test('some tests of a judge run by their names; if they need others, all run', async () => {

@@ -1,4 +1,5 @@
 import {
+  chmodSync,
   cpSync,
   mkdirSync,
   mkdtempSync,
@@ -15,11 +16,11 @@ import { isSource } from '../sources.js'
 import type { Mutant } from './mutants.js'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** `docs` because tests compare it with the sources. */
-const COPIED = ['src', 'test', 'sql', 'docs', 'package.json', 'tsconfig.json']
+/** `docs` because tests compare it with the sources. The script bundles the sources beside it. */
+const COPIED = ['src', 'test', 'sql', 'docs', 'package.json', 'tsconfig.json', 'scripts/assets.js']
 
-/** `scripts` has the compiler with its cache, which must outlive a mutant. */
-const LINKED = ['node_modules', 'scripts', 'deploy']
+/** The compiler has a cache, which must outlive a mutant. */
+const LINKED = ['node_modules', 'scripts/typescript', 'deploy']
 
 /** Sources that only a browser runs. They are a target of their own. */
 export const IS_IN_BROWSER = /^(?:dashboard\/assets\/.*|activity\/(?:widget|seen))\.js$/
@@ -54,6 +55,8 @@ export class Workbench {
   readonly temporary = join(this.#place, 'tmp')
 
   constructor() {
+    // Tests start servers as another user, whose files are in the temporary folder.
+    chmodSync(this.#place, 0o711)
     mkdirSync(this.folder)
     mkdirSync(this.temporary)
     for (const name of COPIED) {
