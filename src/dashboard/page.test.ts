@@ -85,6 +85,15 @@ async function sameAsShown(page: Page, list: Locator): Promise<void> {
   )
 }
 
+/** The tooltip is beside the middle of a bar. */
+async function besideBar(page: Page, at: number): Promise<void> {
+  const tip = (await page.locator('.tip').boundingBox())!
+  const bar = (await bars(page).nth(at).boundingBox())!
+  const middle = bar.x + bar.width / 2
+  const away = Math.max(tip.x - middle, middle - tip.x - tip.width)
+  assert(away > 0 && away < 20, `${away} pixels away`)
+}
+
 /** Leaves the page. Returns how many responses came to it: those that follow are another page's. */
 async function left({ page, responses }: Scene): Promise<number> {
   await page.goto('about:blank')
@@ -289,7 +298,7 @@ test('one range holds for the whole page, is in its address, and steps through t
   }))
 
 test('the range is compared with the period before, the same days last year, or nothing', () =>
-  onStage({}, async ({ page, complaints }) => {
+  onStage({}, async ({ page, source, complaints }) => {
     await filled(page)
     const compare = page.getByLabel('Compare with')
     assert.deepEqual(
@@ -298,6 +307,13 @@ test('the range is compared with the period before, the same days last year, or 
       ),
       ['Against 4 – 10 May', 'Against the same days last year', 'Against nothing'],
     )
+    const tip = async () => (await page.locator('#tile-visitors').getAttribute('data-tip')) ?? ''
+    const mostOf = async (from: number) => {
+      const { figures } = await source.history({ from, to: from + 7 * DAY_MS, by: 'day' })
+      return written(Math.max(...figures.map(({ visitors }) => visitors ?? 0)))
+    }
+    const most = await mostOf(TODAY - 13 * DAY_MS)
+    assert.match(await tip(), new RegExp(`\n${most} at most in 4\\s–\\s10 May$`))
     await compare.selectOption('year')
     await shows(page.locator('.legend'), /^Page views by day 12\s–\s18 May 2025$/)
     assert.equal(new URL(page.url()).search, '?against=year')
@@ -307,6 +323,7 @@ test('the range is compared with the period before, the same days last year, or 
     assert.equal(await page.locator('path.before').count(), 0)
     assert.equal(await page.locator('.card[data-as-of] td.change').count(), 0)
     await shows(tile(page, 'views'), /^[\d,]+$/)
+    assert.doesNotMatch(await tip(), / at most in /)
     await range(page, 'All').check()
     await eventually('nothing to choose', async () => !(await compare.isVisible()))
     await range(page, '7 days').check()
@@ -934,6 +951,7 @@ test('all can be done with the keyboard, and lists are fewer than ten steps away
       page.locator('.tip'),
       /^Saturday,? 16 May 2026Page views[\d,]+Sat,? 9 May[\d,]+Change/,
     )
+    await besideBar(page, 5)
     await plot(page).press('Escape')
     await hides(page.locator('.tip'))
     await plot(page).press('Home')
@@ -1015,10 +1033,15 @@ test('it fits from 320 pixels on, at 400 %, and runs from right to left', () =>
     const align = (of: string) =>
       page.evaluate(`getComputedStyle(document.querySelector('${of}')).textAlign`)
     assert.equal(await align('.ranked thead th + th'), await align('.ranked td'))
+    // It is drawn for this direction when its size changes.
+    await page.setViewportSize({ ...DESKTOP, width: DESKTOP.width - 80 })
+    const isTurned = async () => (await bars(page).first().boundingBox())!.x > DESKTOP.width / 2
+    await eventually('the first bar is on the right', isTurned)
     await plot(page).focus()
     await plot(page).press('End')
     await plot(page).press('ArrowRight')
     assert.equal(await plot(page).getAttribute('aria-valuenow'), '6', 'earlier is on the right')
+    await besideBar(page, 5)
     const picture = (await plot(page).boundingBox())!
     await page.mouse.move(picture.x + picture.width - 60, picture.y + 40)
     assert.equal(await plot(page).getAttribute('aria-valuenow'), '1')
@@ -1103,6 +1126,7 @@ test('what the database refused is an alarm with the command that retries it', (
       page.locator('#verdict'),
       /^Missing, of all time: 3 rows\. [\d,]+ page views of today/,
     )
+    assert.equal(await page.locator('#verdict .dot.bad').count(), 1)
     await shows(page.locator('#ledger .down'), /^\+ Quarantined .*3$/)
     assert.deepEqual(await violationsOf(page), [])
   }))
@@ -1120,6 +1144,7 @@ test('the operation is a page of its own, whose scripts come when it is opened',
       page.locator('#verdict'),
       /^Everything works\. [\d,]+ page views of today are in the database, 211 are on their way\.$/,
     )
+    assert.equal(await page.locator('#verdict .dot:not(.bad)').count(), 1)
     await shows(page.locator('#grid .watermark'), /^Watermark \d\d:\d\d:\d\d$/)
     assert.equal(await page.locator('#grid tbody tr').count(), 11 + 1)
     assert.equal(await page.locator('#grid .drained').count(), 3)
@@ -1138,6 +1163,7 @@ test('the operation is a page of its own, whose scripts come when it is opened',
     await pass(page, 8)
     await shows(page.locator('#health li'), /^The database has failed for 9 s/)
     await shows(page.locator('#verdict'), /^Nothing is lost\./)
+    assert.equal(await page.locator('#verdict .dot.bad').count(), 1)
     source.trouble = undefined
     await page.goBack()
     await shows(title(page), /^11\s–\s17 May 2026$/)
@@ -1435,8 +1461,24 @@ test('it asks less often while nothing comes, and never in a hidden tab', () =>
     await hide(false)
     assert((await during(8)) >= 1)
 
+    const now: Route[] = []
+    await page.route(/now\.json/, (route) => void now.push(route))
+    while (now.length === 0) await pass(page, 2)
+    await hide(true)
+    await pass(page, 2)
+    await hide(false)
+    // Less than its time-out.
+    await pass(page, 8)
+    assert.equal(now.length, 1, 'one request at a time')
+    await now[0]!.continue()
+    await page.unroute(/now\.json/)
+    await during(8)
+
     scene.allowed = false
-    await during(76)
+    const refused = () => scene.sent.filter(([url]) => url.endsWith('now.json')).length
+    const soon = await counted(refused, () => pass(page, 30))
+    assert(soon >= 2 && soon <= 3, `asked ${soon} times in the first 30 s`)
+    await during(46)
     await shows(page.locator('#alarm'), /^You are signed out/)
     const failing = await during(120)
     assert(failing <= 12, `asked ${failing} times in 2 minutes without an answer`)

@@ -85,8 +85,9 @@ export function showSteps(to) {
 }
 
 const OLD_S = 60
-/** Since the last answer, on this clock, and the age of its figures then. */
-let [answeredAt, ageThen] = [0, /** @type {number | undefined} */ (undefined)]
+/** When the newest figures were made, on this clock. */
+/** @type {number | undefined} */
+let madeAt
 /** @type {string | null | undefined} */
 let trouble
 
@@ -98,12 +99,12 @@ let trouble
  */
 export function showAge(wrong, ageSeconds) {
   trouble = wrong
-  if (ageSeconds !== undefined) [answeredAt, ageThen] = [performance.now(), ageSeconds]
+  if (ageSeconds !== undefined) madeAt = performance.now() - ageSeconds * 1_000
   tick()
 }
 
 function tick() {
-  const age = ageThen === undefined ? undefined : ageThen + (performance.now() - answeredAt) / 1_000
+  const age = madeAt === undefined ? undefined : (performance.now() - madeAt) / 1_000
   const isBad = Boolean(trouble)
   const state = trouble === undefined ? 'Loading' : isBad ? 'Old' : 'Live'
   const status = byId('status')
