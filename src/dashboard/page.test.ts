@@ -545,6 +545,15 @@ test('what comes after another range was chosen is not shown', () =>
     const again = page.waitForRequest(all('30d'))
     await pages.getByRole('button', { name: 'Change' }).click()
     await again
+
+    const scripts: Route[] = []
+    await page.route(/days\.js/, (route) => void scripts.push(route))
+    await range(page, 'Other days…').check()
+    await eventually('the script is asked for', () => scripts.length === 1)
+    await range(page, '7 days').check()
+    await scripts[0]!.continue()
+    await page.getByLabel('From').waitFor({ state: 'attached' })
+    assert.equal(await page.getByLabel('From').isVisible(), false)
     assert.deepEqual(complaints, [])
   }))
 
