@@ -32,6 +32,11 @@ export interface Books {
   readonly views: number
   /** What is kept of visits. */
   readonly keep: Keep
+  /**
+   * Most views that bring no hour of an open day above its `count_after`. Hours that are not in SQL
+   * yet are not looked at.
+   */
+  readonly room: number
 }
 
 /** Locks the books of a name, so that no other transaction changes its totals until this ends. */
@@ -53,10 +58,11 @@ export async function openBooksOf(tx: Transaction, name: string, hour: number): 
 export async function enterViews(tx: Transaction, name: string, views: number): Promise<Books> {
   await BOOKS.upsert(tx, [[name, 0, views, 1]])
   const [row] = (
-    await execute(tx)`SELECT open_day, open_hour, first_hours, views, changes, n.keeps,
-    o.time_zone, o.hour_lead FROM activity_books AS b LEFT JOIN wide_cache_names AS n
-    ON n.name = b.name LEFT JOIN wide_cache_names AS o ON o.name = n.grid_name
-    WHERE b.name = ${name}`
+    await execute(tx)`SELECT open_day, open_hour, first_hours, b.views, changes, n.keeps,
+    o.time_zone, o.hour_lead, (SELECT MIN(count_after - h.views) FROM activity_hours AS h
+    WHERE h.name = b.name AND hour >= open_hour) AS room FROM activity_books AS b
+    LEFT JOIN wide_cache_names AS n ON n.name = b.name LEFT JOIN wide_cache_names AS o
+    ON o.name = n.grid_name WHERE b.name = ${name}`
   ).rows
   if (row?.['changes'] === 1) await beginBooks(tx, name)
   const firstHours = firstHoursIn(row?.['first_hours'])
@@ -67,6 +73,7 @@ export async function enterViews(tx: Transaction, name: string, views: number): 
     calendar: calendarIn(row ?? {}, firstHours),
     views: Number(row?.['views']) - views,
     keep: keptBy(row?.['keeps']),
+    room: Number(row?.['room'] ?? Infinity),
   }
 }
 

@@ -8,7 +8,7 @@ import type { Calendar } from '../support/calendar.js'
 import { enterDays } from './days.js'
 import { sliceOf, Sums } from './sums.js'
 import { HOUR_VALUES } from './dimension-values.js'
-import { hoursToCount, limitValues } from './value-limit.js'
+import { type HourViews, hoursToCount, limitValues, LISTED_VALUES } from './value-limit.js'
 import type { Visit } from './visit.js'
 
 /**
@@ -87,12 +87,15 @@ export async function commitVisits(
     HOURS,
     hours.map(([hour, views]) => [name, hour, views, hour === openHour ? late : 0]),
   )
-  await statements.done()
-  const toCount = await hoursToCount(
-    tx,
-    name,
-    hours.map(([hour]) => hour),
-  )
+  let toCount: readonly HourViews[] = []
+  if (visits.length > Math.min(books.room, LISTED_VALUES)) {
+    await statements.done()
+    toCount = await hoursToCount(
+      tx,
+      name,
+      hours.map(([hour]) => hour),
+    )
+  }
   const sums = new Sums(calendar)
   const rows = rowsOf(name, seconds, timeOf, books.views, sums)
   if (books.keep === 'sums') await addUp(rows)

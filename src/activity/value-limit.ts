@@ -5,7 +5,7 @@
  * Few commits have to count. A view adds one value at most to each dimension, so an hour whose
  * fullest dimension has room for 5,000 more needs no count for 5,000 views. `count_after` is the
  * number of views up to which the last count holds. Commits hold the books, so they read and write
- * it one after the other.
+ * it one after the other. What they read with the books mostly tells that no hour needs a count.
  */
 import { listsOf } from '../database/bulk.js'
 import type { Transaction } from '../database/database.js'
@@ -14,7 +14,7 @@ import { countValues, dimensionsOf, OTHER_VALUE } from './dimension-values.js'
 import type { Sums, Views } from './sums.js'
 
 /** Values beside `(other)`; the default of `count_after`. */
-const LISTED_VALUES = 19_999
+export const LISTED_VALUES = 19_999
 
 /** An hour, and its views. */
 export type HourViews = readonly [hour: number, views: number]
