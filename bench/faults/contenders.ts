@@ -1,4 +1,3 @@
-/** Programs that the faults are tried on. */
 /** A program that the faults are tried on. */
 export interface Contender {
   readonly peer: string

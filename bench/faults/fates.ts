@@ -27,7 +27,7 @@ export interface Cost {
 }
 
 /** Visits this long after a fault may still be lost by it: in answers that do not come. */
-const SETTLE_MS = 5_000
+export const SETTLE_MS = 5_000
 
 /**
  * What each of the faults has cost, of faults in the order of time. A lost visit belongs to the

@@ -1,5 +1,6 @@
 /** Figures of losses, beside the cost of a request: the parts `loss` and `faults`. */
 import { bound, COUNTED, counted, LOSING, MIXED, REPEATED } from '../faults/bound.js'
+import { atBusyRate } from '../faults/busy.js'
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { type Fault, FAULTS, OUTAGES } from '../faults/faults.js'
 import { CAUGHT_UP, LOST as LOST_MS, TWICE as TWICE_MS } from '../faults/measures.js'
@@ -74,6 +75,12 @@ function lostText(samples: Samples, contender: string, { name, seconds = 1 }: Fa
     medianAndWorst(samples, contender, name, of, (ms) => number(Math.round(ms / seconds)))
   const twice = text(TWICE_MS)
   return twice === '0' ? text(LOST_MS) : `${text(LOST_MS)}; ${twice} twice`
+}
+
+/** The fault at 1,000 visits a second, if it was tried with that. */
+function busiest(measured: Measured, contender: string, fault: Fault): Fault {
+  const name = atBusyRate(fault.name)
+  return settingsOf(measured, contender).includes(name) ? { ...fault, name } : fault
 }
 
 function medianAndWorst(
@@ -163,11 +170,11 @@ export const tables: Tables = {
   },
 
   /** At 1,000 page views a second, a millisecond of traffic is a page view. */
-  'costs-and-losses-in-short': tableOf('faults', ({ samples }) =>
+  'costs-and-losses-in-short': tableOf('faults', (measured) =>
     BOTH.filter(([label]) => USUAL.includes(label)).map(([label, contender]) => ({
       'what runs with each request': named(contender.label),
       'SQL has': contender.keeps ?? '',
-      ...losses('', (fault) => lostText(samples, label, fault)),
+      ...losses('', (fault) => lostText(measured.samples, label, busiest(measured, label, fault))),
     })),
   ),
 

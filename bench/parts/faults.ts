@@ -3,6 +3,7 @@
  * how many faults lose nothing of wide-cache.
  */
 import { ensureBinaries } from '../../test/servers/binaries.js'
+import { busy } from '../faults/busy.js'
 import { CONTENDERS, WIDE_CACHE } from '../faults/contenders.js'
 import { costs } from '../faults/costs.js'
 import { type Fault, FAULTS, NOTHING } from '../faults/faults.js'
@@ -13,6 +14,10 @@ import { versions } from '../harness/machine.js'
 import type { Bench } from '../harness/part.js'
 import { number } from '../harness/table.js'
 
+/** Of a moment, and not of the worker. Those of a web process come last. */
+const BUSY_FAULTS = FAULTS.filter(({ name }) =>
+  ['cache restarted', 'web process killed'].includes(name),
+)
 const QUICK_FAULTS = ['nothing', 'cache flushed', 'web process killed']
 
 export async function run(bench: Bench): Promise<Chart | undefined> {
@@ -47,6 +52,12 @@ export async function run(bench: Bench): Promise<Chart | undefined> {
     // More than the longest period, and the longest outage.
     spacingSeconds: bench.setting('seconds from a fault to the next', 8, 80),
     secondsBefore: bench.setting('seconds before the first fault', 20, 150),
+  })
+  await busy(bench, {
+    ...given,
+    faults: BUSY_FAULTS,
+    turns: bench.setting('faults of each kind at 1,000 visits/s', 1, 20),
+    seed: bench.setting('seed of their moments', 1),
   })
   for (const fault of faults) claim(bench, fault)
   const shown = faults.filter((fault) => fault !== NOTHING && fault.seconds !== 2)
