@@ -44,7 +44,7 @@ function columnsIn(body: string): string[] {
       item += character
     }
   }
-  return items.filter((text) => !NO_COLUMN.test(text)).map((text) => /^\w+/.exec(text)![0])
+  return items.filter((text) => !NO_COLUMN.test(text)).map((text) => /\w+/.exec(text)![0])
 }
 
 function notOurs(table: string, columns: readonly string[]): DatabaseError {

@@ -12,7 +12,7 @@ import type { Workbench } from './workbench.js'
 const SLOWER = 4
 const BESIDES_MS = 20_000
 /** Enough for a judge that is not known yet. */
-const FIRST_MS = 300_000
+const FIRST_MS = 900_000
 /** Tests that judge before the others: most mutants are found by any test that runs them. */
 const FIRST_TESTS = 8
 /** A test that needs a quiet machine may fail. */

@@ -239,6 +239,14 @@ testErrorCategories({
       isUnsent: true,
     },
     {
+      what: 'a user who has asked too often to begin a session',
+      category: 'capacity',
+      code: 'ER_USER_LIMIT_REACHED',
+      prepare: (_, url) => userOf(url, 'SELECT', 'WITH MAX_QUERIES_PER_HOUR 1'),
+      run: (on) => on.query('SELECT 1'),
+      isUnsent: true,
+    },
+    {
       what: 'a wrong password',
       category: 'usage',
       code: 'ER_ACCESS_DENIED_ERROR',

@@ -253,6 +253,13 @@ describe('PostgreSQL with TLS', () => {
     const url = new URL(server.url())
     url.searchParams.set('host', server.socketFolder)
     assert.equal((await open(url.href).query('SELECT 1 AS one')).rows[0]?.['one'], 1)
+    url.port = '1'
+    const { message } = await rejects(open(url.href).query('SELECT 1'), 'unreachable')
+    const socket = `${server.socketFolder}/.s.PGSQL.1`
+    assert(
+      message.startsWith(`PostgreSQL at ${socket}, database "test", cannot be reached`),
+      message,
+    )
   })
 })
 
@@ -350,6 +357,9 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     assert.notEqual(await value(`SELECT current_setting('work_mem')`), '77kB')
     await rejects(database.query('SELECT n FROM left_over'), 'usage')
     assert.equal(await value('SELECT COUNT(*) FROM pg_locks WHERE objid = 7'), 0)
+    const fails = 'SELECT 1 / length(pg_advisory_lock(8)::text)'
+    await rejects(database.query(fails), 'data', '22012')
+    assert.equal(await value('SELECT COUNT(*) FROM pg_locks WHERE objid = 8'), 0, 'of a failure')
     await database.transaction(async (tx) => {
       await tx.query(`SELECT set_config('work_mem', '78kB', false)`)
       await tx.query('SELECT 1')

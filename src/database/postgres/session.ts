@@ -145,9 +145,7 @@ export class PostgresSession implements ServerSession {
     } catch (error) {
       this.destroy(error)
     }
-    if (this.#ended) return
-    this.#ended = { reason: undefined }
-    this.#release(false)
+    if (!this.#ended) this.#release(false)
   }
 
   /** Cuts the connection, which rolls back what is open on it; its pending statements reject. */

@@ -96,11 +96,10 @@ export class SqliteSession {
   }
 
   /**
-   * Closes the file and ends the thread. libsql keeps a file open as long as there are statements
-   * for it, and these go with the thread.
+   * Closes the file and ends the thread, also one that has been given up. libsql keeps a file open
+   * as long as there are statements for it, and these go with the thread.
    */
   async close(): Promise<void> {
-    if (this.dead) return
     await Promise.all([this.#ask({ close: true }).catch(() => undefined), this.#exited])
   }
 

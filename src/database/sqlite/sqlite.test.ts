@@ -404,6 +404,9 @@ test('a dead thread makes calls unreachable and ends its transaction; new calls 
   await awaited
   assert.ok(session.dead)
   await rejects(session.query('SELECT 1', []), 'unreachable')
+  assert.equal(existsSync(`${file}-wal`), true)
+  await session.close()
+  assert.equal(existsSync(`${file}-wal`), false, 'the thread has closed the file')
   const next = new SqliteDatabase(file)
   assert.deepEqual((await next.query('SELECT n FROM t')).rows, [])
   await next.close()
