@@ -151,6 +151,10 @@ for (const [name, express] of expresses) {
         '/head',
         (_req, res) => void res.writeHead(200, { 'content-type': 'text/html' }).end('x'),
       )
+      app.get('/saved', (_req, res) => {
+        const head = { 'content-type': 'text/html', 'content-disposition': 'attachment' }
+        res.writeHead(200, head).end('x')
+      })
       app.use(
         (
           error: Error,
@@ -161,8 +165,8 @@ for (const [name, express] of expresses) {
       )
     })
     it.app.disable('x-powered-by')
-    for (const path of ['/json', '/text', '/htmlish', '/none', '/missing', '/moved', '/broken']) {
-      await browse(it.app, path, { accept: 'text/html' })
+    for (const path of ['json', 'text', 'htmlish', 'none', 'missing', 'moved', 'broken', 'saved']) {
+      await browse(it.app, `/${path}`, { accept: 'text/html' })
     }
     await request(it.app).post('/').set(TO_A_PAGE)
     await request(it.app).head('/').set(TO_A_PAGE)
@@ -209,17 +213,20 @@ for (const [name, express] of expresses) {
 
   test(`${name}: a privacy signal makes a visit anonymous, uncounted, or neither`, async () => {
     for (const [privacySignals, expected] of [
-      ['anonymous', [false, false, true]],
+      ['anonymous', ['a bot', false, false, true]],
       ['skip', [true]],
-      ['ignore', [true, true, true]],
+      ['ignore', ['a bot', true, true, true]],
     ] as const) {
       const it = site({ privacySignals })
+      await browse(it.app, '/', { 'sec-gpc': '1', 'user-agent': 'Googlebot/2.1' })
       await browse(it.app, '/', { 'sec-gpc': '1' })
       await browse(it.app, '/', { dnt: '1' })
       await browse(it.app, '/', { dnt: '0' })
       await eventually('all are counted', () => it.counted.length >= expected.length)
       assert.deepEqual(
-        it.counted.map(({ identity }) => identity !== undefined),
+        it.counted.map(({ identity, measure }) =>
+          measure === 'bots' ? 'a bot' : identity !== undefined,
+        ),
         expected,
       )
     }

@@ -711,13 +711,15 @@ export function mapSuite(under: MapUnderTest): void {
       map.get(undefined as unknown as string),
       /option "key" is undefined; allow/,
     )
+    let given = 0
     function* endless(): Generator<[string, number]> {
-      for (;;) yield ['a', 1]
+      for (;;) yield ['a', ++given]
     }
     await assert.rejects(map.update(endless()), {
       name: 'RangeError',
       message: /more than 100000 updates in one call/,
     })
+    assert.equal(given, 100_001)
     assert.equal(await queued(database), 0)
     await map.update([['x'.repeat(698), 2 ** 53 - 1]])
     await map.process()

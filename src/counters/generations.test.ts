@@ -190,3 +190,34 @@ test('callers that learn one after the other that a generation is over ask once'
   assert.equal(taken().filter((step) => step === 'read the generation').length, 1)
   await close()
 })
+
+test('increments that share a question to the cache are 2^32 together at most', async () => {
+  const { ports, open, close } = bench()
+  const deltas: number[] = []
+  const cache = wrapped(ports.cache, {
+    increment: (key, delta = 1) => (deltas.push(delta), ports.cache.increment(key, delta)),
+  })
+  const counter = open({ ...ports, cache })
+  for (let opening = 0; opening < 2; opening++) await counter.increment()
+  deltas.length = 0
+  const values = await Promise.all(
+    [LARGE / 4, LARGE / 4, LARGE / 4, 1, LARGE / 2].map((delta) => counter.increment(delta)),
+  )
+  assert.deepEqual(deltas, [LARGE / 2, LARGE / 4 + 1, LARGE / 2])
+  assert.deepEqual(
+    values.map((value) => value - 2),
+    [LARGE / 4, LARGE / 2, (3 * LARGE) / 4, (3 * LARGE) / 4 + 1, (5 * LARGE) / 4 + 1],
+  )
+  await close()
+})
+
+test('a counter keeps its rows, though a process wants fewer of them', async () => {
+  const { ports, open, other, close } = bench()
+  await new GlobalCounter({ name: 'law', shards: 5, ...ports }).increment()
+  // Each opens a generation.
+  await open(ports).increment(LARGE)
+  await other.increment(LARGE)
+  const { rows } = await ports.database.query('SELECT shards FROM global_counters')
+  assert.deepEqual(rows, [{ shards: 5 }])
+  await close()
+})

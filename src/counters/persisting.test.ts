@@ -40,3 +40,18 @@ test('values that wait share a statement, each generation one of its own', async
     [2, 4],
   ])
 })
+
+test('with a chance of 0.1 each value that passes a multiple of ten is persisted', async () => {
+  const persisted: number[] = []
+  const generations = {
+    async persist(_: CounterGeneration, value: number) {
+      return persisted.push(value) > 0
+    },
+  }
+  const persisting = new Persisting(generations as unknown as CounterGenerations, 'law', 0.1)
+  let value = 0
+  for (const delta of [9, 1, 5, 6, 8, 1, 25, 4]) {
+    assert(await persisting.keeps(generation(1), (value += delta), delta))
+  }
+  assert.deepEqual(persisted, [10, 21, 30, 55])
+})

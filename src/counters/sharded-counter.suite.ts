@@ -359,10 +359,14 @@ export function shardedCounterSuite(
     for (let n = 0; n < 30; n++) await one.increment()
     assert((await shardsOf(site)).length > 8, 'the other process uses the new shards')
     assert.equal(await one.get({ exact: true }), 50)
-    const third = open(site, { shards: 40 })
-    await third.increment()
-    const { rows } = await site.database().query('SELECT shards FROM sharded_counters')
-    assert.equal(rows[0]?.['shards'], 40, 'the option grows it too')
+    for (const [shards, use] of [
+      [40, (counter: ShardedCounter) => counter.increment()],
+      [50, (counter: ShardedCounter) => counter.increaseShards(3)],
+    ] as const) {
+      await use(open(site, { shards }))
+      const { rows } = await site.database().query('SELECT shards FROM sharded_counters')
+      assert.equal(rows[0]?.['shards'], shards, 'the option grows it too')
+    }
   })
 
   it('a counter that is almost full and grows takes what fits, exactly', async (site) => {

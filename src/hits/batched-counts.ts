@@ -7,7 +7,7 @@ const PERIOD_MS = 1_000
 const MAX_ASKED = 1_000
 
 /** Items whose counts are remembered, and items that are waited for. */
-const MAX_REMEMBERED = 10_000
+export const MAX_REMEMBERED = 10_000
 const MAX_WAITING = 10_000
 
 interface Waiting {

@@ -10,7 +10,9 @@ import { createActivity } from '../../src/activity/site-activity.js'
 import { memory } from '../../src/cache/memory.js'
 import { exportSums } from '../../src/cli/export.js'
 import { quarantine } from '../../src/cli/quarantine.js'
+import { CollisionFreeMap } from '../../src/collision-free-map/collision-free-map.js'
 import { PreparedDatabase } from '../../src/connections/prepared-database.js'
+import { GlobalCounter } from '../../src/counters/global-counter.js'
 import { openLane } from '../../src/counters/lane-row.js'
 import { ShardedCounter } from '../../src/counters/sharded-counter.js'
 import { sqlite } from '../../src/database/sqlite/sqlite.js'
@@ -21,6 +23,7 @@ import { systemEnvironment } from '../../src/support/environment.js'
 import { keptLog } from '../../src/support/kept-log.fixture.js'
 import { SILENT } from '../../src/support/logger.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
+import { wrapped } from '../servers/wrapped.js'
 
 const BATCH = 3
 const SIZES = [BATCH - 1, BATCH, BATCH + 1, 2 * BATCH, 2 * BATCH + 1]
@@ -117,6 +120,49 @@ for (const many of SIZES) {
     await Promise.all(listOf(many, (at) => counter.increment(at + 1)))
     assert.equal(await counter.get({ exact: true }), (many * (many + 1)) / 2)
     await counter.close()
+  })
+
+  test(`of ${many} updates of a key, those are combined that no bad one parks`, async () => {
+    for (let bad = 0; bad < many; bad++) {
+      const map = new CollisionFreeMap<string, number>({
+        name: `bad-${many}-${bad}`,
+        database,
+        every: false,
+        logger: SILENT,
+        combine(_key, sum = 0, updates) {
+          assert(!updates.includes(0), 'none of them is bad')
+          return updates.reduce((a, b) => a + b, sum)
+        },
+      })
+      await map.update(listOf(many, (at) => ['key', at === bad ? 0 : 1] as const))
+      assert.equal(await map.process(), many)
+      const parked = await map.parked()
+      assert(parked >= 1 && parked <= BATCH, `${parked} are parked`)
+      assert.equal((await map.get('key')) ?? 0, many - parked)
+      await map.close()
+    }
+  })
+
+  test(`of ${many} generations of a counter the newest three are remembered`, async () => {
+    // A cache that may go back does not count: each increment opens a generation.
+    const cache = wrapped(memory(), { neverGoesBack: false })
+    const counterOf = (name: string) => new GlobalCounter({ name, database, cache })
+    const [counter, other] = [counterOf(`g${many}`), counterOf(`other-${many}`)]
+    assert.equal(await other.increment(), 1)
+    for (let at = 1; at <= many; at++) assert.equal(await counter.increment(), at)
+    const generations = async (name: string) => {
+      const { rows } = await database.query(
+        'SELECT generation FROM global_counter_generations WHERE name = ? ORDER BY generation',
+        [name],
+      )
+      return rows.map(({ generation }) => generation)
+    }
+    const kept = Math.min(BATCH, many)
+    const newest = listOf(kept, (at) => many - kept + 1 + at)
+    assert.deepEqual(await generations(`g${many}`), newest)
+    assert.deepEqual(await generations(`other-${many}`), [1])
+    await counter.close()
+    await other.close()
   })
 
   test(`${many} callers at once get numbers in the order of their calls`, async () => {

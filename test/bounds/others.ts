@@ -124,7 +124,6 @@ export const OTHERS: Readonly<Record<string, readonly string[]>> = {
     'cli/reconcile/logged.ts REMEMBERED',
     'cli/set-aside.ts MAX_LISTED',
     'connections/mark-list.ts MAX_MARKS',
-    'counters/generations.ts KEPT_GENERATIONS',
     'counters/global-counter.ts MAX_LOSSES',
     'database/identity.ts MARKS_KEPT',
     'database/mysql/lock-holders.ts MAX_PAIRS',

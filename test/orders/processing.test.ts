@@ -2,22 +2,27 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Processing } from '../../src/buckets/processing.js'
 import { sleep } from '../../src/support/clock.js'
-import { BurstLogger } from '../../src/support/logger.js'
+import { keptLog } from '../../src/support/kept-log.fixture.js'
+import { BurstLogger, type Logger, SILENT } from '../../src/support/logger.js'
 import { explore, type Orders } from '../simulated-world/explorer.js'
-import { SILENT } from '../../src/support/logger.js'
 
 const MAPS = { tables: 'collision-free-map' }
 const EVERY_MS = 100
 const LEASE_MS = 10_000
 const RENEWED_AFTER_MS = LEASE_MS / 3
 
+interface Settings {
+  readonly hasSlow?: () => boolean
+  readonly schedule?: number
+  readonly logger?: Logger
+}
+
 /** Has a process do `work` by itself. */
 function processing(
   orders: Orders,
   name: string,
   work: () => Promise<unknown>,
-  hasSlowCall = (): boolean => false,
-  schedule = EVERY_MS,
+  { hasSlow = () => false, schedule = EVERY_MS, logger = SILENT }: Settings = {},
 ): Processing {
   const { database, environment } = orders.actor(name)
   const tables = {
@@ -37,10 +42,10 @@ function processing(
       database: { database },
       buckets: { enter: async () => undefined },
       environment,
-      logger: new BurstLogger(SILENT, () => environment.clock.elapsed()),
+      logger: new BurstLogger(logger, () => environment.clock.elapsed()),
     },
     process: work,
-    calls: { hasSlow: hasSlowCall },
+    calls: { hasSlow },
   })
 }
 
@@ -81,7 +86,7 @@ test('a process keeps its lease from one run to the next, however far apart they
       const every = 6 * LEASE_MS
       const runs: string[] = []
       const start = (name: string) =>
-        processing(orders, name, async () => void runs.push(name), undefined, every)
+        processing(orders, name, async () => void runs.push(name), { schedule: every })
       const one = start('one')
       await orders.pass(every / 2)
       const other = start('other')
@@ -101,7 +106,7 @@ test('a process with a slow call gives its lease back, and another one goes on',
       runs.push('stuck')
       return new Promise(() => undefined)
     }
-    processing(orders, 'stuck', never, () => true)
+    processing(orders, 'stuck', never, { hasSlow: () => true })
     await orders.pass(EVERY_MS + 1)
     const other = processing(orders, 'other', async () => void runs.push('other'))
     await orders.pass(RENEWED_AFTER_MS - EVERY_MS)
@@ -113,6 +118,31 @@ test('a process with a slow call gives its lease back, and another one goes on',
     assert(runs.includes('other'), runs.join())
     await orders.alone(() => other.stop())
   }, MAPS)
+})
+
+test('a run that is left for its slow call is not said to process again', async () => {
+  await explore(
+    async (orders) => {
+      begin(orders)
+      let [runs, hangs] = [0, true]
+      const logger = keptLog()
+      const work = async (): Promise<void> => {
+        if (runs++ === 0) throw new Error('not now')
+        if (hangs) await new Promise(() => undefined)
+      }
+      processing(orders, 'process', work, { hasSlow: () => true, logger })
+      await orders.pass(2 * EVERY_MS + LEASE_MS)
+      assert(runs >= 2)
+      assert.match(
+        logger.lines.join(),
+        /^wide-cache: processing the map "law" failed [^,]*not now$/,
+      )
+      hangs = false
+      await orders.pass(2 * LEASE_MS)
+      assert.deepEqual(logger.lines.slice(1), ['wide-cache: the map "law" is processed again'])
+    },
+    { ...MAPS, preemptions: 0 },
+  )
 })
 
 test('a process that stops gives its lease back, also while it renews it', async () => {
