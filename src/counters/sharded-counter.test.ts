@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import fc from '../../test/fast-check.js'
+import { DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { systemEnvironment } from '../support/environment.js'
-import { wrappedDatabase } from '../../test/servers/wrapped.js'
+import { wrapped, wrappedDatabase } from '../../test/servers/wrapped.js'
 import { PAIRS_OF_ANY_CACHE } from './pairs.fixture.js'
 import { ShardedCounter, ShardedCounterIn } from './sharded-counter.js'
 import { shardedCounterSuite } from './sharded-counter.suite.js'
@@ -109,5 +110,36 @@ test('a process that hears of new shards goes the long way once', async () => {
   assert.equal(longWays, 1)
   assert.equal(await counter.get({ exact: true }), 4)
   await counter.close()
+  await database.close()
+})
+
+test('an increment that a try has refused, and a later one has counted, resolves', async () => {
+  const database = sqlite(':memory:')
+  const options = { name: 'a', cache: 'memory:', shards: 1 }
+  const other = new ShardedCounter({ ...options, database })
+  const locked = new DatabaseError('ER_LOCK_DEADLOCK', 'lock', 'deadlock')
+  let tries = 0
+  const conflicting = wrapped(database, {
+    async transaction(work) {
+      if (tries++ > 0) return database.transaction(work)
+      const undone = database.transaction(async (tx) => {
+        await work(tx)
+        throw locked
+      })
+      await assert.rejects(undone, locked)
+      // By the next try there is room for both.
+      await other.increment(-100)
+      throw locked
+    },
+  })
+  const counter = new ShardedCounter({ ...options, database: conflicting })
+  tries = 1
+  await counter.increment(Number.MAX_SAFE_INTEGER - 5)
+  tries = 0
+  await Promise.all([counter.increment(3), counter.increment(5)])
+  assert(tries > 1)
+  assert.equal(await other.get({ exact: true }), Number.MAX_SAFE_INTEGER - 97)
+  await counter.close()
+  await other.close()
   await database.close()
 })

@@ -96,3 +96,24 @@ test('of wrong arguments the part that is right counts, and the log says so', as
       'the hit is not counted',
   ])
 })
+
+test('a rename and a deletion are of the hits of people and of bots', async () => {
+  const database = sqlite(':memory:')
+  const common = { cache: memory(), database, logger: keptLog() }
+  const hits = createHits({ ...common, name: 'r', collect: false })
+  hits.record('a', requestOf(ANNA))
+  hits.record('a', requestOf(BERT, { 'user-agent': 'Googlebot/2.1' }))
+  await hits.flush()
+  await hits.drain({ all: true })
+  const itemsIn = async (table: string) => {
+    const { rows } = await database.query(`SELECT name, item FROM ${table} ORDER BY name`)
+    return rows.map(({ name, item }) => `${String(name)}: ${String(item)}`)
+  }
+  const tables = ['hits_counts', 'hits_hours', 'hits_days']
+  assert.equal(await hits.rename('a', 'b'), 1)
+  for (const table of tables) assert.deepEqual(await itemsIn(table), ['r: b', 'r.bots: b'], table)
+  assert.equal(await hits.delete('b'), 1)
+  for (const table of tables) assert.deepEqual(await itemsIn(table), [], table)
+  await hits.close()
+  await database.close()
+})
