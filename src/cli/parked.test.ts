@@ -24,6 +24,8 @@ interface World {
   /** Keys that `combine` and `exporter` fail at. */
   readonly bad: Set<string>
   readonly exported: string[]
+  /** The entries of each call of the exporter. */
+  readonly calls: number[]
   /** Runs in the middle of a call of the exporter. */
   during?: () => Promise<void>
   /** Runs the command: its status, what it prints, and what it logs. */
@@ -67,6 +69,7 @@ function each(name: string, body: (world: World) => Promise<void>): void {
         ...common,
         name: 'prices',
         async exporter(entries) {
+          world.calls.push(entries.length)
           await world.during?.()
           for (const { key } of entries) fail(key)
           exported.push(...entries.map(({ key }) => key))
@@ -79,6 +82,7 @@ function each(name: string, body: (world: World) => Promise<void>): void {
         log,
         bad,
         exported,
+        calls: [],
         async run(action, { name, json = false } = {}) {
           const { lines, ...log } = keptLog()
           let printed = ''
@@ -166,6 +170,23 @@ each('a poison entry is found among others, shown, and skipped', async (world) =
     [again.status, JSON.parse(again.printed)],
     [1, { skipped: { done: 0, refused: [{ id, reason: 'it is not parked' }] } }],
   )
+})
+
+each('of a failing entry it is told how many the last call had, and skip waits', async (world) => {
+  const { run, queue, bad, calls, database } = world
+  bad.add('k199')
+  await database.transaction(async (tx) => {
+    for (let i = 0; i < 300; i++) await queue.add(`k${i}`, i, tx)
+  })
+  for (let tries = 0; calls.at(-1) !== 1; tries++) {
+    assert(tries < 30, 'it comes down to one')
+    await assert.rejects(queue.process(), /not k199/)
+    const [one] = await listed(world)
+    assert.equal(one!['entries'], calls.at(-1), calls.join())
+    if (calls.at(-1) !== 1) assert.equal((await run({ verb: 'skip', ids: 'all' })).status, 1)
+    await database.query('UPDATE export_queue_leases SET held_until = 0')
+  }
+  assert(calls.length > 3, calls.join())
 })
 
 each('an entry is tried again at once, and not skipped before it is known', async (world) => {
