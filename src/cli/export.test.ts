@@ -3,8 +3,11 @@ import { join } from 'node:path'
 import { Writable } from 'node:stream'
 import { after, before, test } from 'node:test'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
+import { commitVisits } from '../activity/commit.js'
+import { removeValue } from '../activity/remove-value.js'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
+import { openDatabase } from '../database/open.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
 import { SILENT } from '../support/logger.js'
 import { exportSums } from './export.js'
@@ -109,4 +112,27 @@ test('a reader of the pipe that has left ends an export, and another failure is 
     new Writable({ write: (_chunk, _, done) => done(Object.assign(new Error(code), { code })) })
   assert.deepEqual(await exported(flags, failing('EPIPE')), [])
   await assert.rejects(exported(flags, failing('ENOSPC')), { code: 'ENOSPC' })
+})
+
+test('values of which the other measure is not known have its column, too', async () => {
+  const { database } = openDatabase(url)
+  const options = { database, cache: memory(), collect: false, logger: SILENT } as const
+  const both = createActivity({ ...options, name: 'both' })
+  const time = TODAY + 1
+  for (const page of ['/a', '/a', '/b']) both.record({ page, at: time })
+  await both.flush()
+  await both.drain({ all: true })
+  const seen = ['/b', '/secret'].map((page) => ({ time, visitor: null, page }))
+  await database.transaction((tx) =>
+    commitVisits(seen, tx, { now: Date.now(), name: 'both.seen' } as never),
+  )
+  // Its views, which are now among the others, may have been of any page.
+  await removeValue(database, 'both.seen', 'page', '/secret')
+  const days = { from: new Date(TODAY).toISOString(), to: new Date(TODAY + DAY_MS).toISOString() }
+  assert.deepEqual(await exported({ ...days, name: 'both', top: 'page' }), [
+    { value: '/a', pageViews: 2, seen: null },
+    { value: '/b', pageViews: 1, seen: 1 },
+  ])
+  await both.close()
+  await database.close()
 })

@@ -295,6 +295,9 @@ describe('export', () => {
     assert.equal(await exported('blog.bots', ...top), 'value,pageViews\r\n/b,2\r\n')
     const ofBot = await exported('blog', '--dimension', 'bot', '--value', 'Googlebot')
     assert.match(ofBot, /^start,pageViews\r\n[^]*,2\r\n/)
+    // A note is of the day, whichever figures it explains.
+    const noted = await run(['note', day!, 'Released 2.0', '--name', 'blog.seen'], own)
+    assertOneLine(noted, /noted on \S+ of "blog"$/m)
   })
 
   test('prints the values of a dimension; what a formula would be is none', async () => {

@@ -384,3 +384,33 @@ each('all is what the list shows, entries behind many updates too', async (world
   ])
   assert.equal((await listed(world)).length, 1)
 })
+
+each('a name leaves alone what is parked under another one', async (world) => {
+  const { run, map, queue, bad, database } = world
+  bad.add('a')
+  await map.update([['a', 1]])
+  await map.process()
+  await database.transaction((tx) => queue.add('a', 1, tx))
+  await assert.rejects(queue.process(), /not a/)
+  const all = await listed(world)
+  for (const [name, other] of [
+    ['stock', 'prices'],
+    ['prices', 'stock'],
+  ] as const) {
+    assert.deepEqual(
+      await listed(world, name),
+      all.filter((one) => one['name'] === name),
+    )
+    const id = String(all.find((one) => one['name'] === other)!['id'])
+    assert.equal((await run({ verb: 'show', id }, { name })).status, 1)
+    for (const verb of ['retry', 'skip'] as const) {
+      assert.equal((await run({ verb, ids: [id] }, { name })).status, 1)
+    }
+  }
+  assert.deepEqual(await listed(world), all)
+  assert.equal((await run({ verb: 'skip', ids: 'all' }, { name: 'stock' })).status, 0)
+  assert.deepEqual(
+    await listed(world),
+    all.filter((one) => one['name'] === 'prices'),
+  )
+})

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import type { Activity } from '../activity/activity.js'
+import { commitVisits } from '../activity/commit.js'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
 import { openDatabase } from '../database/open.js'
@@ -75,6 +76,13 @@ for (const [where, open] of databases) {
     })
 
     test('prints the page views of all activities', async () => {
+      // Of no site of its own.
+      const direct = openDatabase(database).database
+      const visit = { time: Date.now(), visitor: null, page: '/' }
+      await direct.transaction((tx) =>
+        commitVisits([visit], tx, { now: visit.time, name: 'activity.bots' } as never),
+      )
+      await direct.close()
       const [site, ...others] = JSON.parse(await printed({ all: true, json: true }))
       assert.deepEqual(
         [site.name, site.now, site.zone, others],

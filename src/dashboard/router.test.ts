@@ -113,7 +113,10 @@ for (const [name, express] of expresses) {
         assert.match(policy, /frame-ancestors 'none'; require-trusted-types-for 'script'/)
         assert.doesNotMatch(policy, /unsafe/)
         assert.equal(headers['x-content-type-options'], 'nosniff')
+        assert.equal(headers['x-frame-options'], 'DENY')
         assert.equal(headers['referrer-policy'], 'no-referrer')
+        assert.equal(headers['cross-origin-resource-policy'], 'same-origin')
+        assert.equal(headers['x-robots-tag'], 'noindex')
         const isKept = path !== '/'
         assert.equal(
           headers['cache-control'],
@@ -203,7 +206,13 @@ for (const [name, express] of expresses) {
       ]) {
         await get(path).expect(403)
       }
-      await get('/figures.json?dimension=page').expect(400)
+      // No list at all, those that are no dimension of the site among them.
+      for (const list of ['page', 'under:/', 'gone', 'bot', 'botPurpose', 'bots:page']) {
+        await get(`/figures.json?dimension=${list}`).expect(400)
+        for (const type of ['csv', 'json']) {
+          await get(`/shown.${type}?dimension=${list}`).expect(400)
+        }
+      }
       await get('/figures.json?from=2026-11-01T01:00:00Z&to=2026-11-02').expect(400)
       for (const query of ['', '?range=30d', '?range=today']) {
         const { text } = await get(`/shown.csv${query}`).expect(200)
@@ -499,6 +508,8 @@ for (const [name, express] of expresses) {
         const [{ pageViews, share }] = shown.figures
         assert.equal(share, Math.min(1, Math.round((1e4 * pageViews) / total) / 1e4), name)
       }
+      const { body: gone } = await get('/shown.json?dimension=gone&n=1').expect(200)
+      assert.equal(gone.figures[0].share, null, 'views of no page are no share of page views')
       const { body: under } = await get('/figures.json?dimension=under:/thread/').expect(200)
       assert.deepEqual(
         under.lists[0].top.figures.map((one: object) => Object.keys(one).includes('before')),
@@ -657,6 +668,7 @@ for (const [name, express] of expresses) {
         ['/figures.json?dimension=color', 'dimension', 'color'],
         ['/history.json?hits=threads&value=x', 'hits', 'threads'],
         ['/history.json?dimension=page&value=', 'value', ''],
+        [`/item.json?dimension=page&value=${'x'.repeat(4_097)}`, 'value', 'x'.repeat(80)],
         ['/top.json?dimension=page&n=0', 'n', '0'],
         ['/top.csv?dimension=page&n=1000000', 'n', '1000000'],
         ['/shown.csv?dimension=page&n=0', 'n', '0'],
@@ -673,13 +685,15 @@ for (const [name, express] of expresses) {
       assert.deepEqual(source.asked, [])
     })
 
-    test('hits that are asked for with a dimension are refused, in figures and files', async () => {
+    test('hits that are asked for with a dimension, or too long an item, are refused', async () => {
       const { get } = site({ authorize: () => true, hits: [inventedHits('threads')] })
       for (const path of ['/item.json?value=x&', '/shown.csv?']) {
         const { body } = await get(`${path}hits=threads&dimension=page`).expect(400)
         assert.deepEqual([body.parameter, body.value], ['hits', 'threads'])
         assert.equal(body.allowed, 'threads, without a dimension')
       }
+      const { body } = await get(`/item.json?hits=threads&value=${'é'.repeat(128)}`).expect(400)
+      assert.deepEqual([body.parameter, body.allowed], ['value', 'an item of hits'])
     })
 
     test('the history is a CSV file', async () => {
@@ -706,6 +720,11 @@ for (const [name, express] of expresses) {
 
     test('the tops are a CSV file in which no text is a formula or a word of its own', async () => {
       const { get, source } = site()
+      const { headers } = await get('/top.csv?dimension=under:/%22a%C3%A9%0D%0A').expect(200)
+      assert.equal(
+        headers['content-disposition'],
+        'attachment; filename="forum-under___a___-2026-10-23-2026-11-22.csv"',
+      )
       const range = 'from=2026-11-01&to=2026-11-02'
       const { text } = await get(`/top.csv?dimension=page&n=100&${range}`).expect(200)
       assert.match(text, /^value,pageViews,seen\r\n\/,2160,1080\r\n/)

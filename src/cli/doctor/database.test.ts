@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Database, Dialect } from '../../database/database.js'
-import { checkVersion } from './database.js'
+import { ManualClock } from '../../support/manual-clock.fixture.js'
+import { checkClock, checkVersion } from './database.js'
 
 for (const [dialect, version, severity, text] of [
   ['mysql', '8.0.36', 'ok', 'MySQL 8.0.36'],
@@ -21,3 +22,20 @@ for (const [dialect, version, severity, text] of [
     assert.deepEqual(others, [])
   })
 }
+
+test('an answer of the database that took long is no clock that differs', async () => {
+  for (const [ahead, cause] of [
+    [0, /^the clock of the database is within a second of this machine's$/],
+    [30_000, /^the clock of the database is within a second of this machine's$/],
+    [34_000, /is 4\.0 s ahead of this machine's/],
+    [-4_000, /is 4\.0 s behind this machine's/],
+  ] as const) {
+    const clock = new ManualClock(1_000_000)
+    const now = async () => {
+      await clock.advance(30_000)
+      return 1_000_000 + ahead
+    }
+    const [finding] = await checkClock({ now } as unknown as Database, clock)
+    assert.match(finding!.cause, cause)
+  }
+})

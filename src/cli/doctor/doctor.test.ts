@@ -306,10 +306,11 @@ describe('a site in trouble', () => {
 
   test('frames in quarantine, visits of one visitor, and a grid that nobody drains', async () => {
     const { url, database } = await site({ visits: 150, cache: await sharedMemcached() })
+    // One frame in two pieces.
     await database.query(
       'INSERT INTO wide_cache_quarantine (name, piece, row_count, reason, bytes, created_at) ' +
-        "VALUES ('activity', 0, 7, ?, ?, 1)",
-      ['\u001b[2J', Buffer.from('x')],
+        "VALUES ('activity', 0, 7, ?, ?, 1), ('activity', 1, 0, '', ?, 1)",
+      ['\u001b[2J', Buffer.from('x'), Buffer.from('y')],
     )
     await database.query(
       'UPDATE wide_cache_grids SET watermark = watermark - 1000, ' +
@@ -335,6 +336,10 @@ describe('a site in trouble', () => {
     await database.query('UPDATE wide_cache_grids SET period_seconds = 3600')
     const collectedHourly = await run({ database: url, cache: await sharedMemcached() })
     assert.deepEqual(collectedHourly.of('collectors'), ['ok: no name of 1 is behind'])
+    const withoutServers = await run({ database: url })
+    assert.deepEqual(withoutServers.of('cache'), [
+      'error: processes of this site use cache servers, and this command was given none',
+    ])
   })
 
   test('tables of another version, of another program, or none', async () => {
@@ -414,7 +419,12 @@ describe('a site in trouble', () => {
 })
 
 test('as text a finding is a paragraph of 80 columns with what to do', async () => {
-  const { url } = await site({ visits: 150 })
+  const { url, database } = await site({ visits: 150 })
+  await database.query(
+    'INSERT INTO wide_cache_quarantine (name, piece, row_count, reason, bytes, created_at) ' +
+      "VALUES ('activity', 0, 7, ?, ?, 1)",
+    ['\u001b[2J', Buffer.from('x')],
+  )
   let text = ''
   await doctor(
     { database: url, cache: 'memory:', json: false },
@@ -423,14 +433,19 @@ test('as text a finding is a paragraph of 80 columns with what to do', async () 
     new AbortController().signal,
   )
   assert(Math.max(...text.split('\n').map((line) => line.length)) <= 80, text)
+  assert.match(text, /\nwarning {2}quarantine {4}"activity": frames: 1, /)
+  assert(!text.includes('\u001b'), 'nothing that a terminal obeys')
   assert.match(text, /^ok {7}package {7}wide-cache \d/)
   assert.match(text, /\nwarning {2}visitors {6}100 % of .*\n {23}visitor\n {23}→ if a proxy/)
 })
 
 test('books that do not balance are found, and seconds whose rows were changed', async () => {
   const { url, database } = await site()
+  // As while its process runs.
+  await database.query('UPDATE wide_cache_grids SET used_at = moved_at')
   const healthy = await run({ database: url })
   assert.match(healthy.of('books').join('\n'), /^ok: the books of activity balance/)
+  assert.match(healthy.of('cache').join('\n'), /^ok: no cache servers: the grid is in the memory/)
   await database.query('UPDATE activity_hours SET views = views + 1')
   await database.query('DELETE FROM activities')
   const { status, of } = await run({ database: url })
