@@ -209,6 +209,7 @@ describe('a command line that asks for nothing that exists is refused, and not r
     ['a flag of another command', ['export', '--width', '3'], /--width is no flag of export/],
     ['no command', [], /^a command is missing: collect, migrate, status, doctor, quarantine, /],
     ['an unknown command', ['s3cret'], /^no such command; there are collect, /],
+    ['what only begins as a command', ['doc:s3cret'], /^no such command; there are collect, /],
     ['an unknown flag', ['migrate', '--databse=s3cret'], /^Unknown option '--databse'$/],
     [
       'a URL without a blank',

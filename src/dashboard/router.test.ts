@@ -303,6 +303,29 @@ for (const [name, express] of expresses) {
       )
     })
 
+    test('a calendar that cannot be read in time is the one that was read last', async () => {
+      const { app, source, clock } = site()
+      const { current } = source.calendar
+      let asked = 0
+      const read = () => {
+        asked++
+        return new Promise<never>(() => undefined)
+      }
+      source.calendar = { current, read }
+      await serving(app, async (port) => {
+        let answer: globalThis.Response | undefined
+        void fetch(`http://127.0.0.1:${port}/admin/activity/figures.json`).then((response) => {
+          answer = response
+        })
+        await eventually('the calendar is asked', () => asked > 0)
+        await clock.advance(3_000)
+        const { span } = (await (await eventually('it answers', () => answer)).json()) as {
+          span: { zone: string }
+        }
+        assert.equal(span.zone, current.zone)
+      })
+    })
+
     test('many tabs ask the source no more than one does', async () => {
       const { get, source, clock } = site()
       await Promise.all(Array.from({ length: 10 }, () => get('/now.json').expect(200)))

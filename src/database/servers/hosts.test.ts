@@ -133,3 +133,32 @@ test('an error of this process itself is thrown as it is, and the host stays', a
     assert.deepEqual([[...one!.open], log.lines], [[session], []], code)
   }
 })
+
+test('a connection is asked once whether its server is the right one', async () => {
+  let asked = 0
+  const session: ServerSession = {
+    maxStatementBytes: 1,
+    async query() {
+      asked++
+      return { rows: [{ id: 'own' }], affectedRows: 0 }
+    },
+    transaction: () => assert.fail(),
+    recycle: async () => undefined,
+  }
+  const host: ServerSessions = {
+    place: 'A',
+    maxStatementBytes: 1,
+    acquire: async () => session,
+    end: () => assert.fail(),
+    leave() {},
+    dropSilent() {},
+    close: async () => undefined,
+  }
+  const hosts = new Hosts(
+    [host, new Host('B')],
+    async () => true,
+    new BurstLogger(keptLog(), () => 0),
+  )
+  for (let uses = 0; uses < 3; uses++) assert.equal(await hosts.acquire(), session)
+  assert.equal(asked, 1)
+})

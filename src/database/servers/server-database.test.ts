@@ -53,6 +53,15 @@ test('a statement that fails keeps its connection, unless that is of no use', as
     [refused('ETIMEDOUT', 'unreachable'), ['A ended']],
     [refused('ER_OPTION_PREVENTS_STATEMENT', 'capacity'), ['A ended', 'A left']],
     [refused('25006', 'capacity'), ['A ended', 'A left']],
+    ...[
+      'ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION',
+      'ER_READ_ONLY_MODE',
+      'ER_UNKNOWN_COM_ERROR',
+      'ER_SERVER_OFFLINE_MODE',
+      'ER_RUN_HOOK_ERROR',
+      'ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED',
+      'ER_GRP_TRX_CONSISTENCY_BEFORE',
+    ].map((code) => [refused(code, 'capacity'), ['A ended', 'A left']] as const),
   ] as const) {
     const { database, became } = twoHosts(error)
     const code = 'code' in error ? error.code : error.message
