@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createActivity } from '../activity/site-activity.js'
 import { memory } from '../cache/memory.js'
-import { DatabaseError } from '../database/database.js'
+import { type Database, DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { createHits } from '../hits/item-hits.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -107,4 +107,63 @@ test('a missing right ends it, also where the database was away as it first aske
   assert.deepEqual([looks, answers], [0, []])
   assert.match(log.lines.join('\n'), /reading what to collect from the database failed/)
   await database.close()
+})
+
+/** Runs the command until `replaced` stops it. Returns what it says that it collects. */
+async function collected(
+  replaced: (database: Database, stop: AbortController) => Partial<Database>,
+): Promise<readonly string[]> {
+  const database = sqlite(':memory:')
+  const shared = { scope: 'shared', close: async () => undefined } as const
+  const cache = wrapped(memory(), shared)
+  const open = wrapped(database, { close: async () => undefined })
+  const site = createActivity({ database: open, cache, collect: false, logger: SILENT })
+  site.record({ page: '/' })
+  await site.flush()
+  await site.close()
+  const stop = new AbortController()
+  const own = wrapped(open, replaced(database, stop))
+  const log = keptLog()
+  await collect(
+    { ...UNSET, cache, database: own, collect: '* * * * * *' } as never,
+    log,
+    stop.signal,
+  )
+  // What goes on regardless.
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  await database.close()
+  return log.matching(/ collecting "/)
+}
+
+test('a stop while it looks for names begins no collector', async () => {
+  let looks = 0
+  const lines = await collected((database, stop) => ({
+    async query(sql, values) {
+      const answer = await database.query(sql, values)
+      if (/FROM wide_cache_names /.test(sql) && ++looks > 0) stop.abort()
+      return answer
+    },
+  }))
+  assert(looks > 0)
+  assert.deepEqual(lines, [])
+})
+
+test('a run that has begun ends before the database is closed', async () => {
+  const asked: string[] = []
+  const lines = await collected((database, stop) => ({
+    async query(sql, values) {
+      asked.push(sql)
+      return database.query(sql, values)
+    },
+    async transaction(work) {
+      stop.abort()
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      asked.push('a transaction')
+      return database.transaction(work)
+    },
+    close: async () => void asked.push('closed'),
+  }))
+  assert.deepEqual(lines, ['wide-cache: collecting "activity" (activity)'])
+  assert(asked.includes('a transaction'))
+  assert.equal(asked.indexOf('closed'), asked.length - 1)
 })
