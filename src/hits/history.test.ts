@@ -207,16 +207,17 @@ for (const [dialect, url] of [
         4,
       )
       const hour = Math.floor(NOW / HOUR_MS)
-      const hours = await readItemRange(db, site(name), 'a', NOW, {
-        by: 'hour',
-        from: hour - 193,
-        to: hour + 1,
-      })
+      const all = { by: 'hour', from: hour - 193, to: hour + 1 } as const
+      const hours = await readItemRange(db, site(name), 'a', NOW, all)
       // Nobody knows any more what the first one had.
       assert.deepEqual(
         hours.map(({ hits }) => hits),
         [null, 1, ...Array<number>(191).fill(0), 1],
       )
+      const [oldest] = await readItemRange(db, { ...site(name), hasOther: true }, 'a', NOW, all)
+      const { start, ...unknown } = oldest!
+      assert.equal(start, UTC.textOf((hour - 193) * HOUR_MS))
+      assert.deepEqual(unknown, { hits: null, bots: null, seen: null, unseen: null })
     })
   })
 }

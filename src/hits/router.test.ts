@@ -78,6 +78,11 @@ for (const [name, express] of expresses) {
         await request(app).get(path).expect(404, 'the site says no')
       }
       await request(app).post('/hits/home.svg').expect(404, 'the site says no')
+      // No item is that long, whatever is allowed.
+      const open = site({ allow: () => true }, async (items) => (asked.push(...items), new Map()))
+      await request(open)
+        .get(`/hits/${'x'.repeat(256)}.json`)
+        .expect(404, 'the site says no')
       assert.deepEqual(asked, [])
     })
 
