@@ -112,3 +112,20 @@ test('an entry that has grown past 4,000 bytes is read anew', async () => {
   assert.equal(await get(), 1)
   assert((await sizeOf()) < MAX_BYTES)
 })
+
+test('an entry that is cut or broken, or whose total is not exact, is not believed', async () => {
+  const token = 'a'.repeat(32)
+  const total = `${token};${token}=57;`
+  for (const [entry, wanted] of [
+    [`${total}${token}+3;`, 60],
+    [`${total}${token}+3`, 1],
+    [`${total}${token}3;`, 1],
+    [`${token};${token}=${Number.MAX_SAFE_INTEGER};${token}+1;`, 1],
+    [`${token};${token}=-${Number.MAX_SAFE_INTEGER};${token}+-1;`, 1],
+    [total.slice(1), 1],
+  ] as const) {
+    const { store, get } = bench()
+    await store.set(KEY, Buffer.from(entry), 60)
+    assert.equal(await get(), wanted, entry)
+  }
+})
