@@ -8,6 +8,7 @@ import { keptLog } from '../support/kept-log.fixture.js'
 import { BURST_QUIET_MS, BurstLogger } from '../support/logger.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { reported } from '../page-views/reports.js'
 import { createHits } from './item-hits.js'
 import type { ViewedItem } from './hit.js'
 import { hitsMiddleware, type HitsMiddlewareOptions } from './middleware.js'
@@ -224,6 +225,26 @@ for (const [name, express] of expresses) {
       await browse(one.app, '/items/1')
       assert.deepEqual([(await seen(one, counts)).length, one.log], [counts, []])
     }
+  })
+
+  test(`${name}: a reported view counts as seen, and the author's own does not`, async () => {
+    const it = counter({
+      item: (req) => req.path.slice(1),
+      viewer: (req) => req.get('x-user') ?? '?',
+      owner: (req) => req.path === '/own' && 'anna',
+    })
+    const app = express()
+    // The activity's router takes reports so, where it comes after the middleware.
+    app.post('/:item', it.middleware, (req: Request, res: Response) => {
+      reported(req, req, res)
+      res.end()
+    })
+    for (const path of ['/own', '/other']) {
+      await request(app)
+        .post(path)
+        .set({ ...TO_A_PAGE, 'x-user': 'anna' })
+    }
+    assert.deepEqual([it.beside, it.counted], [[{ measure: 'seen', item: 'other' }], []])
   })
 
   test(`${name}: a viewer or an owner may be a number, which is the same as its text`, async () => {
