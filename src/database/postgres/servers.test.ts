@@ -410,6 +410,18 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     assert.deepEqual(again, [])
   })
 
+  test('callers that wait for a connection of a server that is left get a new one', async () => {
+    const database = await tableOn(`${await sharedPostgresUrl()}?connection_limit=1`)
+    let waiting: Promise<unknown> | undefined
+    const refused = database.transaction(async (tx) => {
+      await tx.query("SELECT set_config('transaction_read_only', 'on', true)")
+      waiting = nOf(database)
+      await tx.query('INSERT INTO t VALUES (3, 0)')
+    })
+    await rejects(refused, 'capacity', '25006')
+    assert.equal(await waiting, 0)
+  })
+
   test('text in messages is never a value', async () => {
     const database = await tableOn(await sharedPostgresUrl())
     for (const [sql, values] of [
