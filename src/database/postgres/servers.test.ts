@@ -3,6 +3,7 @@
  * fall silent, locks of holders that are gone, and connections that something replaces.
  */
 import assert from 'node:assert/strict'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
 import { inspect } from 'node:util'
@@ -21,7 +22,9 @@ import { testDatabaseServerFaults } from '../server-faults.suite.js'
 import { postgresError } from './errors.js'
 import { SAID } from './said.js'
 import { PostgresDatabase } from './postgres.js'
+import { poolOptions } from './pool-options.js'
 import { PostgresSession } from './session.js'
+import { PostgresSessions } from './sessions.js'
 
 const cleanUps: (() => unknown)[] = []
 after(async () => {
@@ -436,6 +439,30 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
       if (!sql.startsWith('DO')) assert(!inspect(failed).includes('s3cret'), inspect(failed))
     }
   })
+})
+
+test('close() ends attempts to connect first, and has forgotten those that failed', async (t) => {
+  const { url, relay } = await relayed(await sharedPostgresUrl())
+  relay.swallow()
+  const refused = new URL(url)
+  refused.port = '1'
+  const destroyedBy = async (sessions: PostgresSessions): Promise<number> => {
+    const destroy = t.mock.method(Socket.prototype, 'destroy')
+    const closing = sessions.close()
+    const count = destroy.mock.callCount()
+    destroy.mock.restore()
+    await closing
+    return count
+  }
+  const failed = new PostgresSessions(poolOptions(refused.href)[0]!)
+  await rejects(failed.acquire(), 'unreachable', 'ECONNREFUSED')
+  // A socket says that it is closed two turns of the event loop after its error.
+  for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve))
+  assert.equal(await destroyedBy(failed), 0)
+  const silent = new PostgresSessions(poolOptions(url)[0]!)
+  const waiting = rejects(silent.acquire(), 'usage')
+  assert.equal(await destroyedBy(silent), 1)
+  await waiting
 })
 
 test('each SQLSTATE has its category, and a remedy where one is known', () => {
