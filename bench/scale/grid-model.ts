@@ -5,7 +5,7 @@
  */
 import { MEMORY_KEYS } from '../../src/wide-cache/collector/cache-memory.js'
 import { FIRST_LAYERS } from '../../src/wide-cache/collector/grid-drain.js'
-import { hintBytes } from '../../src/wide-cache/drain-hint.js'
+import { hintBytes, MAX_WRITERS } from '../../src/wide-cache/drain-hint.js'
 import { HEADER_BYTES } from '../../src/wide-cache/frame.js'
 import { gridSettings } from '../../src/wide-cache/grid-options.js'
 import { FRAME_OVERHEAD_BYTES } from '../../src/wide-cache/writer/outbox.js'
@@ -125,7 +125,7 @@ export function cacheWorkOf(layer: {
     (width - cells) * 'Not found'.length
   const memory = MEMORY_KEYS.length * (HEADER + keyBytes + HEADER + 4 + '0'.length)
   const deletes = cells * (HEADER + keyBytes + HEADER)
-  const hint = hintBytes(layer.writers)
+  const hint = hintBytes(Math.min(layer.writers, MAX_WRITERS))
   const hints =
     HEADER + 8 + keyBytes + hint + HEADER + looks * (HEADER + keyBytes + HEADER + 4 + hint)
   const watermark = (1 + frames) * (HEADER + keyBytes + HEADER + 8 + '1234567890'.length)

@@ -36,7 +36,7 @@ const HEADER_BYTES = 3 * LAYER_BYTES
 
 /** Returns the size of a hint that names so many writers. */
 export function hintBytes(writers: number): number {
-  return HEADER_BYTES + Math.min(writers, MAX_WRITERS) * ENTRY_BYTES
+  return HEADER_BYTES + writers * ENTRY_BYTES
 }
 
 /** A frame that its writer holds, with the layer in which it was placed, if it was. */
