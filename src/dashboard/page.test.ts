@@ -87,6 +87,10 @@ async function sameAsShown(page: Page, list: Locator): Promise<void> {
 
 /** The tooltip is beside the middle of a bar. */
 async function besideBar(page: Page, at: number): Promise<void> {
+  // The keyboard moves on before the tooltip: its script is asked for each time.
+  const named = (await plot(page).getAttribute('aria-valuetext'))!
+  const title = page.locator('.tip:not([hidden]) strong').first()
+  await eventually('the tooltip has come', async () => named.startsWith(await title.innerText()))
   // At one moment: bars are drawn anew now and then.
   const [left, right, middle] = await page.evaluate<[number, number, number]>(`(() => {
     const of = (one) => one.getBoundingClientRect()
