@@ -227,10 +227,16 @@ test('the table has these rows', () => {
   assert.deepEqual(rows, ['what', '---', ...Object.keys(ROWS)])
 })
 
+/** Answers before: one object reads all responses, and keeps nothing of the one before. */
+const BEFORE: readonly ((res: Response) => void)[] = [
+  status(200),
+  (res) => void res.writeHead(200, { 'content-disposition': 'attachment' }).end('x'),
+]
+
 for (const [name, express] of expresses) {
   for (const [row, cases] of Object.entries(ROWS)) {
     test(`${name}: ${row}`, async () => {
-      for (const one of cases) await holds(express(), one)
+      for (const one of cases) for (const before of BEFORE) await holds(express(), one, before)
     })
   }
 }
@@ -246,6 +252,7 @@ async function holds(
     hangsUp,
     counts,
   }: Case,
+  before: (res: Response) => void,
 ): Promise<void> {
   const counted: Case['counts'][] = []
   const { middleware } = requestViews(
@@ -257,18 +264,22 @@ async function holds(
     },
     new BurstLogger(keptLog(), () => 0),
   )
-  let closed = false
+  let [isBefore, closed, asked] = [true, false, false]
   app.use(middleware(), (_req, res) => {
     res.on('close', () => (closed = true))
+    if (isBefore) return before(res)
     answer(res)
     asked = true
   })
-  let asked = false
   const sent = { 'user-agent': BROWSER, accept: NAVIGATION, ...headers }
   const lines = Object.entries(sent).flatMap(([header, value]) =>
     value === null ? [] : [`${header}: ${value}`],
   )
   await serving(app, async (port) => {
+    await raw(port, 'GET /before HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n')
+    await eventually('the connection ends', () => closed)
+    isBefore = closed = false
+    counted.length = 0
     const text = [
       `${method} ${target} HTTP/1.1`,
       'host: x',
