@@ -48,3 +48,18 @@ test('older figures than those known are refused for a minute', async () => {
   await clock.advance(1)
   assert.equal((await last.get())?.figures, 'of a cache that was away')
 })
+
+test('the minute begins anew with each read that returns the same figures', async () => {
+  const { clock, world, last } = bench()
+  await clock.advance(100_000)
+  const same = { figures: 'new', at: 100_000 }
+  world.read = async () => same
+  await last.get()
+  await clock.advance(59_999)
+  await last.get()
+  world.read = async () => ({ figures: 'of a cache that was away', at: 40_000 })
+  await clock.advance(59_999)
+  assert.equal((await last.get())?.figures, 'new')
+  await clock.advance(1)
+  assert.equal((await last.get())?.figures, 'of a cache that was away')
+})

@@ -58,11 +58,17 @@ test('joined pages have each metric once, with all series of both', async () => 
   const page = (name: string, value: number): string =>
     prometheusText([{ metric: ROWS, samples: [{ labels: { name }, value }] }])
   assert.equal(
-    await joinMetrics(source(page('a } b', 1)), source(page('a', 2)), source(page('a', 3))),
+    await joinMetrics(
+      source(page('a } b', 1)),
+      source(page('a', 2)),
+      source(page('a', 3)),
+      source(page('a } c', 4)),
+    ),
     '# HELP wide_cache_rows_total Rows.\n' +
       '# TYPE wide_cache_rows_total counter\n' +
       'wide_cache_rows_total{name="a } b"} 1\n' +
-      'wide_cache_rows_total{name="a"} 2\n',
+      'wide_cache_rows_total{name="a"} 2\n' +
+      'wide_cache_rows_total{name="a } c"} 4\n',
     'of two with the same labels the first',
   )
   assert.equal(await joinMetrics(), '')
