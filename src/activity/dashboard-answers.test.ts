@@ -109,3 +109,46 @@ test('the dashboard has page views of one moment, and marks them while SQL is aw
     await database.close()
   }
 })
+
+test('processes with other windows or days share a cache, and each has its figures', async () => {
+  const { database } = openDatabase('sqlite::memory:')
+  const cache = memory()
+  const own = [
+    { windowSeconds: 600, timeZone: 'Pacific/Honolulu' },
+    { windowSeconds: 60, timeZone: 'Pacific/Honolulu' },
+    // A day later, always. Until views are recorded, SQL has no zone.
+    { windowSeconds: 600, timeZone: 'Pacific/Kiritimati' },
+  ]
+  const activities = own.map(
+    (options) =>
+      new SiteActivity(
+        activitySettings({
+          database,
+          cache,
+          logger: keptLog(),
+          collect: false,
+          ...SHORT_LAYERS,
+          ...options,
+        }),
+      ),
+  )
+  try {
+    await inWindow(activities[0]!)
+    const answers = []
+    for (const activity of activities) {
+      const app = express()
+      app.use(activity.dashboard({ authorize: () => true }))
+      const { body } = await request(app).get('/now.json').expect(200)
+      answers.push(body.overview.figures)
+    }
+    assert.deepEqual(
+      answers.map(({ windowSeconds }) => windowSeconds),
+      [600, 60, 600],
+    )
+    const days = answers.map(({ today }) => today.day)
+    assert(days[2] > days[1], days.join(' '))
+  } finally {
+    await Promise.all(activities.map((activity) => activity.close()))
+    await database.close()
+  }
+})
