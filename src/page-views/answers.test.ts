@@ -45,11 +45,14 @@ for (const [named, status] of [
   ['', 200],
 ] as const) {
   test(`If-None-Match: ${named} is answered with ${status}`, async () => {
-    const { headers } = await answering((res) => sendTagged(res, page))
+    const cached = { 'Cache-Control': 'no-cache' }
+    const { headers } = await answering((res) => sendTagged(res, page, cached))
       .get('/')
       .set('If-None-Match', named)
       .expect(status)
     assert.equal(headers['etag'], page.tag)
+    // RFC 9110, 15.4.5: a 304 has what the 200 would have said of caching.
+    assert.equal(headers['cache-control'], 'no-cache')
     assert.equal(headers['content-type'], status === 304 ? undefined : 'application/json')
   })
 }

@@ -16,3 +16,14 @@ test('a text is computed once, until there are more texts than the limit', () =>
   ask('dabda')
   assert.equal(computed.join(''), 'abcdab', 'all are forgotten, and remembered anew')
 })
+
+for (const none of [false, 0, '', null]) {
+  test(`a text of which ${JSON.stringify(none)} is computed is computed once, too`, () => {
+    let computed = 0
+    const memo = new Memo(3, () => {
+      computed++
+      return none
+    })
+    assert.deepEqual([memo.get('a'), memo.get('a'), computed], [none, none, 1])
+  })
+}
