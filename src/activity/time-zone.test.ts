@@ -96,6 +96,27 @@ test('a process without the option that records first decides for UTC', async ()
   assert.deepEqual([day?.start, day?.pageViews], ['2026-03-29T00:00:00.000Z', 2])
 })
 
+test('nothing is known of the hours before the first midnight of the zone', async () => {
+  const { activity } = processOf(sqlite(':memory:'), 'Europe/Berlin')
+  activity.record({ page: '/', at: EVENING })
+  await activity.flush()
+  await activity.drain({ all: true })
+  const midnight = Date.UTC(2026, 2, 28, 23)
+  const hours = { from: midnight - 3_600_000, to: midnight + 3_600_000, by: 'hour' } as const
+  for (const known of [
+    await activity.history(hours),
+    await activity.history({ ...hours, dimension: 'page', value: '/' }),
+  ]) {
+    assert.deepEqual(
+      known.map(({ start, pageViews }) => [start, pageViews]),
+      [
+        ['2026-03-28T23:00:00+01:00', null],
+        ['2026-03-29T00:00:00+01:00', 0],
+      ],
+    )
+  }
+})
+
 test('a dashboard shows the days of its zone, and no hits with days of another one', async () => {
   const database = sqlite(':memory:')
   const log = keptLog()
