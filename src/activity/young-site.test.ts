@@ -29,6 +29,7 @@ test('the growth of a young site is that of the days that it had', async () => {
   } as const
   const activity = createActivity(grid)
   const empty = createActivity({ ...grid, name: 'empty' })
+  const reports = createActivity({ ...grid, count: 'seen' })
   const hits = createHits({ ...grid, name: 'threads' })
   const today = Math.floor(Date.now() / DAY_MS)
   const day = (ago: number) => new Date((today - ago) * DAY_MS).toISOString().slice(0, 10)
@@ -97,6 +98,12 @@ test('the growth of a young site is that of the days that it had', async () => {
     const unknown = { pageViews: null, visitors: null, bots: null, seen: null, unseen: null }
     assert.deepEqual(before, { start: `${day(OLDEST + 1)}T00:00:00.000Z`, ...unknown })
     assert.deepEqual([first!.bots, first!.seen], [0, null], 'the first report came later')
+    const [, served] = await reports.history({ ...range, by: 'day' })
+    assert.deepEqual(
+      served && [served.pageViews, served.served, served.unseen],
+      [null, 1, null],
+      'nothing is known of reports, so nothing of those that are missing',
+    )
     const threads = await hits.history('thread', { days: 3 })
     assert.deepEqual(
       threads.map((one) => one.hits),
@@ -111,7 +118,7 @@ test('the growth of a young site is that of the days that it had', async () => {
     const shown = nothing.sums.figures.map((one: { pageViews: unknown }) => one.pageViews)
     assert.deepEqual(shown, Array(7).fill(null))
   } finally {
-    await Promise.all([activity.close(), hits.close(), empty.close()])
+    await Promise.all([activity, hits, empty, reports].map((one) => one.close()))
     await Promise.all([grid.cache.close(), grid.database.close()])
   }
 })
