@@ -93,7 +93,7 @@ export async function onStage(
     '/admin/activity',
     dashboardRouter(
       source,
-      { authorize: () => scene.allowed, hits: [inventedHits('threads', large ? 100 : 8)] },
+      { authorize: () => scene.allowed, hits: [inventedHits('threads', large ? 150 : 8)] },
       logger,
       clock,
     ),
