@@ -43,7 +43,7 @@ function of(trouble, ledger) {
     )
   }
   if (document.getElementById('operation')) {
-    children.push(link({}, () => ({ view: 'operation' }), 'See the operation'))
+    children.push(link({}, { view: 'operation' }, 'See the operation'))
   }
   return html('p.wrap', ...children)
 }

@@ -156,13 +156,13 @@ export const goRange = (to, isSame = false) => go({ ...NO_RANGE, ...to }, isSame
  * A link to another view of the page, which does not load it anew.
  *
  * @param {import('./dom.js').Attributes} attributes
- * @param {() => Changes} changes
+ * @param {Changes} changes
  * @param {import('./dom.js').Child[]} text
  */
 export function link(attributes, changes, ...text) {
-  const made = html('a', { href: address(changes()), ...attributes }, ...text)
+  const made = html('a', { href: address(changes), ...attributes }, ...text)
   // What else the page shows may be another by now.
-  onClick(made, () => go(changes()))
+  onClick(made, () => go(changes))
   return made
 }
 
@@ -187,6 +187,6 @@ export function onClick(element, work) {
  * @param {import('./dom.js').Child[]} text
  */
 export const itemLink = (of, ...text) =>
-  link({ 'data-key': query(of) }, () => ({ ...NO_ITEM, show: undefined, ...of }), ...text)
+  link({ 'data-key': query(of) }, { ...NO_ITEM, show: undefined, ...of }, ...text)
 
 window.addEventListener('popstate', tell)
