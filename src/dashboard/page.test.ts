@@ -12,7 +12,7 @@ import type {
 import { startBrowser } from '../../test/servers/browser.js'
 import { violationsOf } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
-import { HOSTILE } from './invented-source.fixture.js'
+import { HOSTILE, type InventedSource } from './invented-source.fixture.js'
 import type { DashboardSource, ValueRange } from './source.js'
 import { outline, STATES } from './states.fixture.js'
 import {
@@ -1251,19 +1251,33 @@ test('the lists further down, which wait until they are seen, do not move for ev
     assert(ends.every(Number.isFinite), `${ends}`)
   }))
 
-test('old figures are asked for again after 2 s', () =>
-  onStage({}, async ({ page, source, sent }) => {
-    await filled(page)
+for (const [what, beginOld] of Object.entries({
+  figures: (source: InventedSource) => {
     source.slow.add('history')
-    await page.reload()
-    await filled(page)
-    source.slow.clear()
-    const asks = await counted(
-      () => sent.filter(([url]) => isOfRange(url)).length,
-      () => pass(page, 6),
-    )
-    assert.equal(asks, 1)
-  }))
+    return () => source.slow.clear()
+  },
+  'figures of one list': (source: InventedSource) => {
+    const { top } = source
+    const old: typeof top = async (...of) => ({ ...(await top.apply(source, of)), stale: true })
+    source.top = (dimension, range) =>
+      (dimension === 'device' ? old : top).call(source, dimension, range)
+    return () => (source.top = top)
+  },
+})) {
+  test(`old ${what} are asked for again after 2 s`, () =>
+    onStage({}, async ({ page, source, sent }) => {
+      await filled(page)
+      const end = beginOld(source)
+      await page.reload()
+      await filled(page)
+      end()
+      const asks = await counted(
+        () => sent.filter(([url]) => isOfRange(url)).length,
+        () => pass(page, 6),
+      )
+      assert.equal(asks, 1)
+    }))
+}
 
 test('the open day of the range has no fewer views than the last minutes', () =>
   onStage({}, async ({ page, source, sent }) => {
