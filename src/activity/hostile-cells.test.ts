@@ -14,7 +14,13 @@ import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { FIRST_HEADER } from '../wide-cache/frame.fixture.js'
-import { HEADER_BYTES, ROW_LENGTH_BYTES, sealFrame, stampOf } from '../wide-cache/frame.js'
+import {
+  HEADER_BYTES,
+  readCell,
+  ROW_LENGTH_BYTES,
+  sealFrame,
+  stampOf,
+} from '../wide-cache/frame.js'
 import { Grid } from '../wide-cache/grid.js'
 import { createActivity } from './site-activity.js'
 import { visitCodec } from './visit.js'
@@ -22,7 +28,8 @@ import { visitCodec } from './visit.js'
 const STAMP = stampOf('activity')
 const WIDTH = 3
 const LAYER_SECONDS = 3
-const CHECKSUM_AT = 64
+const MEASURE_AT = 64
+const CHECKSUM_AT = 65
 
 /** Any header with any rows under a checksum that is right. */
 const forged = fc
@@ -31,10 +38,11 @@ const forged = fc
     header: fc.uint8Array({ minLength: CHECKSUM_AT - 20, maxLength: CHECKSUM_AT - 20 }),
     /** Offsets in the header of numbers that are small, as those of a frame are. */
     small: fc.uniqueArray(fc.constantFrom(0, 6, 12, 18, 24, 30)),
+    measure: fc.constantFrom(0, 0, 0, 1, 255),
     rowCount: fc.option(fc.constantFrom(0, 2, 2 ** 31, 2 ** 32 - 1)),
     rows: fc.array(fc.uint8Array({ maxLength: 40 }), { minLength: 1, maxLength: 4 }),
   })
-  .map(({ writer, header, small, rowCount, rows }) => {
+  .map(({ writer, header, small, measure, rowCount, rows }) => {
     const parts = rows.flatMap((row) => {
       const length = Buffer.alloc(ROW_LENGTH_BYTES)
       length.writeUInt32BE(row.length)
@@ -44,6 +52,7 @@ const forged = fc
     for (const at of small) bytes.writeUIntBE(bytes[20 + at]! % 8, 20 + at, 6)
     bytes.writeUInt32BE(rowCount ?? rows.length, 56)
     bytes.writeUInt32BE(bytes.length - HEADER_BYTES, 60)
+    bytes.writeUInt8(measure, MEASURE_AT)
     const start = crc32(bytes.subarray(0, CHECKSUM_AT), STAMP)
     bytes.writeUInt32BE(crc32(bytes.subarray(HEADER_BYTES), start), CHECKSUM_AT)
     return bytes
@@ -69,6 +78,15 @@ const hostile = fc
     maxLength: 6,
   })
   .map((pieces) => Buffer.concat(pieces))
+
+test('frames are forged that are read as frames, and some that are not', () => {
+  const isRead = fc.sample(forged, { numRuns: 300 }).map((bytes) => {
+    const { frames, unreadable } = readCell(bytes, STAMP)
+    assert.equal(frames.length + unreadable.length, 1)
+    return frames.length === 1
+  })
+  for (const way of [true, false]) assert(isRead.filter((one) => one === way).length > 20)
+})
 
 const databases: Database[] = []
 after(() => Promise.all(databases.map((database) => database.close())))

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { crc32 } from 'node:zlib'
 import fc from '../../test/fast-check.js'
+import { FIRST_HEADER } from './frame.fixture.js'
 import { HEADER_BYTES, readCell, ROW_LENGTH_BYTES, rowsOf, sealFrame, stampOf } from './frame.js'
 
 const STAMP = stampOf('rows')
@@ -97,6 +99,32 @@ test('unreadable pieces of any size are told apart, and cost no whole neighbour'
       },
     ),
   )
+})
+
+test('what no writer can have sealed is no frame, though its checksum is right', () => {
+  const CHECKSUM_AT = HEADER_BYTES - 4
+  const forged = (change: (bytes: Buffer) => void): number => {
+    const bytes = Buffer.alloc(HEADER_BYTES + 2 * (ROW_LENGTH_BYTES + 1))
+    for (const row of [0, 1]) bytes.writeUInt32BE(1, HEADER_BYTES + row * (ROW_LENGTH_BYTES + 1))
+    const header = { ...FIRST_HEADER, sequence: 7, issued: 20, rowCount: 2 }
+    sealFrame(bytes, { ...header, floor: 5, floorIssued: 12 }, Buffer.alloc(16, 1), STAMP)
+    change(bytes)
+    const start = crc32(bytes.subarray(0, CHECKSUM_AT), STAMP)
+    bytes.writeUInt32BE(crc32(bytes.subarray(HEADER_BYTES), start), CHECKSUM_AT)
+    return readCell(bytes, STAMP).frames.length
+  }
+  const found = {
+    'as it was': forged(() => undefined),
+    'a floor at the frame': forged((bytes) => bytes.writeUIntBE(7, 32, 6)),
+    'a floor above the frame': forged((bytes) => bytes.writeUIntBE(8, 32, 6)),
+    'as many rows before the floor': forged((bytes) => bytes.writeUIntBE(20, 38, 6)),
+    'more rows before the floor than before the frame': forged((bytes) =>
+      bytes.writeUIntBE(21, 38, 6),
+    ),
+    'no rows': forged((bytes) => bytes.writeUInt32BE(0, 56)),
+    'more rows than bytes': forged((bytes) => bytes.writeUInt32BE(3, 56)),
+  }
+  assert.deepEqual(Object.values(found), [1, 1, 0, 1, 0, 0, 0], JSON.stringify(found))
 })
 
 test('no bytes at all make reading throw', () => {
