@@ -25,6 +25,7 @@ interface Options {
  */
 function bench(options: Options = {}) {
   const clock = new ManualClock(0)
+  const began = clock.elapsed()
   const world = {
     /** Failure of a read. */
     fails: undefined as Error | undefined,
@@ -35,6 +36,8 @@ function bench(options: Options = {}) {
     /** Failure to open a generation with one. */
     opensNone: undefined as Error | undefined,
     delay: 0,
+    /** Milliseconds that the cache takes to count. */
+    countMs: 0,
     forgets: false,
     loses: false,
     /** Failures of the cache. */
@@ -61,7 +64,7 @@ function bench(options: Options = {}) {
   }
   const record = {
     async read() {
-      reads.push(clock.elapsed())
+      reads.push(clock.elapsed() - began)
       if (world.delay > 0) await sleep(clock, world.delay)
       if (world.fails) throw world.fails
       return newest
@@ -86,6 +89,7 @@ function bench(options: Options = {}) {
       options.token || options.cached
         ? ({
             increment: async (key: string, by: number) => {
+              if (world.countMs > 0) await sleep(clock, world.countMs)
               const failure = world.silent ?? world.refuses
               if (failure) throw failure
               const was = tried.has(key) ? 0 : last
@@ -363,6 +367,28 @@ test('a cache that loses its counter and stores no other one counts as silent', 
   assert.deepEqual(opened, [[0, false]])
   await clock.advance(700)
   assert.equal(await number, 1)
+  numbers.close()
+})
+
+test('two short silences of the cache are not one long one, while callers wait all along', async () => {
+  const { numbers, world, opened, clock } = bench({ token: TOKEN })
+  world.countMs = 100
+  let isOver = false
+  let given = 0
+  const calling = (async () => {
+    for (; !isOver; given++) await numbers.next()
+  })()
+  for (let times = 0; times < 3; times++) {
+    await clock.advance(1_000)
+    world.silent = unanswered
+    await clock.advance(3_000)
+    world.silent = undefined
+  }
+  isOver = true
+  await clock.advance(1_000)
+  await calling
+  assert(given > 10, `${given} numbers`)
+  assert.deepEqual(opened, [])
   numbers.close()
 })
 

@@ -1,10 +1,13 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import type { Clock, Timer } from './clock.js'
 
-/** A clock that stands still until `advance` moves it. */
+/**
+ * A clock that stands still until `advance` moves it. Its monotonic time is neither 0 at first nor
+ * the wall clock's: what takes one for the other is wrong by an hour or more.
+ */
 export class ManualClock implements Clock {
   #now: number
-  #elapsed = 0
+  #elapsed = 5_000_000
   #timers: { at: number; callback: () => void }[] = []
 
   constructor(now: number) {
