@@ -21,10 +21,10 @@ function bench() {
   const newProcess = () => {
     const environment = { ...systemEnvironment, clock }
     const reads = new CachedReads({ cache, environment, name: 'name', ttlSeconds: 10 })
-    return (key: string, characters: number) =>
+    return (key: string, characters: number, letter = '.') =>
       reads.read(key, async () => {
         asked.push(key)
-        return { figures: `${key} `.padEnd(characters, '.'), readAt: clock.now() }
+        return { figures: `${key} `.padEnd(characters, letter), readAt: clock.now() }
       })
   }
   return { asked, placed, newProcess }
@@ -53,7 +53,9 @@ test('what is too long to be shared is read by each process, without a wait', as
   for (const ask of [one, other, one, other]) {
     assert.equal((await ask('long', 20_000)).length, 20_000)
   }
-  assert.deepEqual(asked, ['long', 'long'])
+  // Its bytes count, not its characters.
+  for (const ask of [one, other, one, other]) await ask('Chinese', 6_000, '漢')
+  assert.deepEqual(asked, ['long', 'long', 'Chinese', 'Chinese'])
 })
 
 test('questions that share a place in the cache have their own figures', async () => {

@@ -52,6 +52,15 @@ function bench() {
   }
 }
 
+test('moments are whole milliseconds, whatever the monotonic clock says', async () => {
+  const { read, time, watch } = bench()
+  await read()
+  time.elapsed += 0.7
+  time.wall += 0.7
+  const recent = await watch.recent({ now: () => Promise.reject(new Error('it is recent')) })
+  assert.deepEqual([recent, watch.clock.now()], [1_000_000, 1_000_000])
+})
+
 test("it reads the database's clock, and says nothing as long as the clocks agree", async () => {
   const { read, pass, log } = bench()
   assert.equal(await read(), 1_000_000)

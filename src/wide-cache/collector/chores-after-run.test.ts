@@ -6,17 +6,20 @@ import { Chores } from './chores.js'
 
 const NOW = 1_700_000_000_000
 
-/** Chores that remove, recount and fold, unless recounting fails. Notes the order. */
+/** Chores that remove, recount and fold, unless one of them fails. Notes the order. */
 function bench() {
   const clock = new ManualClock(NOW)
   const done: string[] = []
-  const world = { fails: false }
+  const world = { fails: false, foldsNot: false }
   const chores = new Chores({
     settings: {
       name: 'test',
       periodSeconds: 1,
       removeOld: async () => void done.push('removes'),
-      afterDrain: async () => void done.push('folds'),
+      async afterDrain() {
+        done.push('folds')
+        if (world.foldsNot) throw new Error('away')
+      },
       async afterRun() {
         done.push('recounts')
         if (world.fails) throw new Error('away')
@@ -47,6 +50,20 @@ test('a recount that fails is due again ten seconds later, and not at each run',
   world.fails = false
   await chores.run(NOW, 1)
   assert.deepEqual(done, ['folds', 'recounts'])
+})
+
+test('folding that fails is due again ten seconds later, and not at each run', async () => {
+  const { clock, done, world, chores } = bench()
+  world.foldsNot = true
+  await assert.rejects(chores.run(NOW, 1), /away/)
+  done.length = 0
+  await clock.advance(9_999)
+  await chores.run(NOW, 1)
+  assert.deepEqual(done, [])
+  await clock.advance(1)
+  world.foldsNot = false
+  await chores.run(NOW, 1)
+  assert.deepEqual(done, ['recounts', 'folds'])
 })
 
 test('folding is due ten seconds later, after many rows, and once a minute', async () => {

@@ -80,6 +80,18 @@ test('a run is recorded with the next renewal, once, and again if that had no an
   ])
 })
 
+test('a lease that is given back records the run before it, once', async () => {
+  const { asked, lease } = bench()
+  await lease.take()
+  lease.note(RUN, undefined)
+  for (let again = 0; again < 2; again++) await lease.release()
+  // Another process may have recorded a newer one.
+  assert.deepEqual(asked.slice(1), [
+    ['gives back', RUN],
+    ['gives back', undefined],
+  ])
+})
+
 test('a run that raises the watermark renews the lease, if that is of the only grid', async () => {
   const { clock, world, asked, lease, record } = bench()
   let runs = 0

@@ -18,6 +18,7 @@ import {
   readNameSettings,
 } from './name-settings.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
+import { wrapped } from '../../../test/servers/wrapped.js'
 
 /** A cache that several processes may share. */
 function shared(): Cache {
@@ -144,6 +145,37 @@ const DATABASES: [name: string, open: () => Promise<Database>][] = [
   ['MySQL', async () => mysql(await sharedMysqlUrl())],
   ['PostgreSQL', async () => postgres(await sharedPostgresUrl())],
 ]
+
+test('a time that another process has just recorded is replaced by a longer one only', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate(['wide-cache'])
+  const own = (seconds: number): OwnName => ({
+    name: 'raced',
+    kind: 'rows',
+    cellTtlSeconds: seconds,
+    directSeconds: seconds,
+    vanishedSeconds: seconds,
+    nameSettings: {},
+  })
+  await enterName(database, own(100))
+  let isRaced = false
+  const raced = wrapped(database, {
+    async query(...statement) {
+      if (statement[0].startsWith('UPDATE wide_cache_names') && !isRaced) {
+        isRaced = true
+        await enterName(database, own(300))
+      }
+      return database.query(...statement)
+    },
+  })
+  await enterName(raced, own(200))
+  const { cellTtlSeconds, directSeconds, vanishedSeconds } = (await readNameSettings(
+    database,
+    'raced',
+  ))!
+  assert.deepEqual([cellTtlSeconds, directSeconds, vanishedSeconds], [300, 300, 300])
+  await database.close()
+})
 
 for (const [what, openDatabase] of DATABASES) {
   test(`${what}: the first kind, the longest times and the last window stay`, async () => {

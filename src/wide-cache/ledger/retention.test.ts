@@ -59,7 +59,7 @@ test('writers older than 30 days are forgotten, and nothing else is', async () =
   }
   const before = await ledgerReport(database, 'hits', () => undefined)
   for (let again = 0; again < 2; again++) {
-    await removeOldEntries(database, 'hits', NOW)
+    assert.equal(await removeOldEntries(database, 'hits', NOW), false, 'there is no more')
     assert.deepEqual(await left('wide_cache_writers', 'writer'), [
       'hits 0',
       'hits 2',

@@ -16,9 +16,17 @@ const MINUTE_MS = 60_000
 async function bench() {
   const real = sqlite(':memory:')
   await real.migrate()
-  const time = { passed: 0, wrong: 0 }
+  /** `answerMs`: the time that each answer of SQL takes. */
+  const time = { passed: 0, wrong: 0, answerMs: 0 }
   const now = (): number => START + time.passed + time.wrong
-  const database = wrapped(real, { now: async () => now() })
+  const database = wrapped(real, {
+    now: async () => now(),
+    async query(...statement) {
+      const result = await real.query(...statement)
+      time.passed += time.answerMs
+      return result
+    },
+  })
   const enter = () =>
     enterName(database, {
       name: 'test',
@@ -101,6 +109,18 @@ test('a collector that was suspended for a day gains no more than for two minute
   time.passed += DAY_MS
   time.wrong = 100 * DAY_MS
   assert.equal(await look(), -DAY_MS + 2 * SAFE_PACE * MINUTE_MS)
+  await real.close()
+})
+
+test('a collector gains nothing for the time in which it waited for the value', async () => {
+  const { real, time, collector } = await bench()
+  const look = collector()
+  time.wrong = 100 * DAY_MS
+  time.answerMs = MINUTE_MS
+  await look()
+  time.answerMs = 0
+  time.passed += MINUTE_MS
+  assert.equal(await look(), (SAFE_PACE - 2) * MINUTE_MS)
   await real.close()
 })
 

@@ -15,7 +15,7 @@ import { Outbox } from './outbox.js'
  * An outbox with ten frames of one row, committed five at a time, and a ledger that fails while
  * told to.
  */
-function bench() {
+function bench(random = 0.5) {
   const [clock, log] = [new ManualClock(0), keptLog()]
   const outbox = new Outbox(1e6)
   const frames = Array.from({ length: 10 }, (_, n) => heldFrame(n, { writer: 'ab' }))
@@ -41,7 +41,7 @@ function bench() {
     {
       settings: { name: 'hits', maxCommitRows: 5 },
       ledger: { nameOf: () => 'hits', commit, quarantine: commit },
-      environment: { ...systemEnvironment, clock, random: () => 0.5 },
+      environment: { ...systemEnvironment, clock, random: () => random },
       logger: new BurstLogger(log, clock.elapsed),
     },
     outbox,
@@ -69,14 +69,16 @@ test('frames are committed in batches, and the outbox drops all up to the prefix
   assert.deepEqual(held(), [])
 })
 
-test('what a commit that fails was to bring stays in the outbox', async () => {
+test('what a commit that fails was to bring stays in the outbox, and is not counted', async () => {
   const { direct, frames, held, world } = bench()
   world.fails = true
   await assert.rejects(direct.commit(frames), { code: 'ECONNREFUSED' })
   assert.equal(held().length, 10)
+  assert.deepEqual([direct.commits, direct.rows], [0, 0])
   world.fails = false
   await direct.commit(frames)
   assert.deepEqual(held(), [])
+  assert.deepEqual([direct.commits, direct.rows], [2, 10])
 })
 
 test('there is one commit at a time', async () => {
@@ -120,6 +122,24 @@ test('a failed attempt is logged, never rejects, and waits twice as long each ti
   await clock.advance(1_000)
   await direct.attempt(frames.slice(1, 2), async () => undefined)
   assert.equal(commits.length, before + 2, 'after a success the waits begin anew')
+})
+
+test('processes that fail at one moment do not all retry at one moment', async () => {
+  for (const [random, wait] of [
+    [0, 500],
+    [0.999, 1_499],
+  ] as const) {
+    const { direct, frames, commits, world, clock } = bench(random)
+    world.fails = true
+    const attempt = (): Promise<void> => direct.attempt(frames.slice(0, 1), async () => undefined)
+    await attempt()
+    await clock.advance(wait - 1)
+    await attempt()
+    assert.equal(commits.length, 1)
+    await clock.advance(1)
+    await attempt()
+    assert.equal(commits.length, 2)
+  }
 })
 
 test('what comes after a commit may fail too, and is tried again', async () => {

@@ -64,7 +64,9 @@ function bench() {
     } as never,
     place: async (held) => world.onPlace(held),
   })
-  const frames = [0, 1].map((sequence) => heldFrame(sequence, { writer: WRITER }))
+  const frames = [0, 1].map((sequence) =>
+    heldFrame(sequence, { writer: WRITER, closedAt: clock.elapsed() }),
+  )
   for (const held of frames) {
     outbox.add(held)
     upkeep.begin(held)
@@ -91,6 +93,21 @@ test('frames that no cell has are placed one after the other, until it is stoppe
   }
   await clock.advance(20_000)
   assert.deepEqual(placed, [0, 1, 0])
+})
+
+test('of the frames that a full cache refuses ten are tried at each check', async () => {
+  const { clock, world, outbox } = bench()
+  const closedAt = clock.elapsed()
+  for (let n = 2; n < 30; n++) outbox.add(heldFrame(n, { writer: WRITER, closedAt }))
+  let placed = 0
+  world.onPlace = () => void placed++
+  await clock.advance(10_000)
+  const tried = [placed]
+  for (let second = 0; second < 3; second++) {
+    await clock.advance(1_000)
+    tried.push(placed)
+  }
+  assert.deepEqual(tried, [10, 20, 30, 40])
 })
 
 test('the log tells the reason that frames had when their commit began', async () => {

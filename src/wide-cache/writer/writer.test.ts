@@ -43,6 +43,8 @@ function bench(
     takesSums: true,
     /** Number of times the grid was entered, for which the tables are migrated. */
     entered: 0,
+    /** Frames that were handed to the cache. */
+    sent: 0,
   }
   const placed: number[] = []
   /** Moments whose layers frames were given. */
@@ -59,6 +61,7 @@ function bench(
     return answer()
   }
   const cached = (bytes: Buffer): Promise<boolean> => {
+    world.sent++
     if (world.cache === 'down') {
       return Promise.reject(new CacheError('CACHE_UNREACHABLE', 'no cache'))
     }
@@ -190,6 +193,18 @@ test('after a silent day a writer whose frames are all in the ledger takes a new
   await visit()
   assert.deepEqual(writer.totals(), { writer: Buffer.alloc(16, 2), issued: 1, dropped: 0 })
   assert.deepEqual(said, [{ writer: Buffer.alloc(16, 1), issued: 2, dropped: 0 }])
+})
+
+test('the last sums of an id that SQL does not take harm nobody', async () => {
+  const { visit, world, clock, writer } = bench()
+  await visit()
+  world.prefix = 0
+  await clock.advance(DAY_MS)
+  await clock.advance(500)
+  world.database = false
+  // A rejection that nobody handles would fail the test.
+  await visit()
+  assert.deepEqual(writer.totals()?.writer, Buffer.alloc(16, 2))
 })
 
 test('a writer that the ledger may have forgotten is not entered again', async () => {
@@ -743,6 +758,19 @@ test('close() without SQL tries the cache until it is back', async () => {
   world.cache = 'up'
   await clock.advance(1_900)
   assert.deepEqual(await closing, { committed: 0, quarantined: 0, inCache: 3, lost: 0 })
+})
+
+test('close() places a hundred frames at a time', async () => {
+  const { clock, world, writer, visit } = bench()
+  Object.assign(world, { cache: 'full', database: false })
+  for (let n = 0; n < 130; n++) await visit()
+  await clock.advance(6_000)
+  Object.assign(world, { cache: 'silent', sent: 0 })
+  const closing = writer.close()
+  await clock.advance(100)
+  assert.equal(world.sent, 100)
+  await clock.advance(4_000)
+  assert.equal((await closing).lost, 130)
 })
 
 test('close() tries SQL again until it answers', async () => {
