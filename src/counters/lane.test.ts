@@ -6,7 +6,9 @@ import { sql } from '../database/sql.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { PreparedDatabase } from '../connections/prepared-database.js'
 import { Lane, type Work } from './lane.js'
+import { openLane } from './lane-row.js'
 import { type DatabaseFault, FaultyDatabase } from '../../test/simulated-world/faulty-database.js'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { withoutWaiting } from './pairs.fixture.js'
 
 const DAY_MS = 24 * 3600 * 1000
@@ -143,6 +145,29 @@ test('a lane whose row others have removed or changed says so, and is left', asy
     assert.equal(await total(), 2)
     await inner.close()
   }
+})
+
+test('a new lane removes old rows by one statement, however many there are', async () => {
+  const database = sqlite(':memory:')
+  const asked: string[] = []
+  const counting = wrapped(database, {
+    query: (...statement) => (asked.push(statement[0]), database.query(...statement)),
+  })
+  const prepared = new PreparedDatabase(counting, ['counters'], withoutWaiting())
+  await openLane(prepared, Buffer.alloc(16, 1))
+  for (const old of [1, 50]) {
+    for (let n = 0; n < old; n++) {
+      await database.query('INSERT INTO sharded_counter_lanes VALUES (?, 0, 0)', [
+        Buffer.alloc(16, 100 + n),
+      ])
+    }
+    asked.length = 0
+    await openLane(prepared, Buffer.alloc(16, old + 1))
+    assert.equal(asked.filter((sql) => sql.startsWith('DELETE')).length, 1)
+  }
+  const { rows } = await database.query('SELECT lane FROM sharded_counter_lanes')
+  assert.equal(rows.length, 3)
+  await database.close()
 })
 
 test('a lane is used for a day', async () => {

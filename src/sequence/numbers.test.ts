@@ -36,7 +36,7 @@ function bench(options: Options = {}) {
     /** Failure to open a generation with one. */
     opensNone: undefined as Error | undefined,
     delay: 0,
-    /** Milliseconds that the cache takes to count. */
+    /** Milliseconds that cache and row take to count. */
     countMs: 0,
     forgets: false,
     loses: false,
@@ -80,7 +80,10 @@ function bench(options: Options = {}) {
       raised.push(to)
       return world.writes()
     },
-    take: async (_: number, count: number) => ({ first: (last += count) - count + 1, count }),
+    async take(_: number, count: number) {
+      if (world.countMs > 0) await sleep(clock, world.countMs)
+      return { first: (last += count) - count + 1, count }
+    },
   }
   const numbers = new Numbers({
     name: 'test',
