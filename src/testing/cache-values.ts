@@ -107,7 +107,10 @@ export function testCacheValues(
     await setting
     const read = await cache.get(key)
     assert.deepEqual(read, bytes('abc'))
-    await cache.append(key, bytes('def'))
+    const end = bytes('def')
+    const appending = cache.append(key, end)
+    end.fill('!')
+    await appending
     assert.deepEqual(read, bytes('abc'), 'an append does not reach what was read before')
     read?.fill('?')
     assert.deepEqual(await cache.get(key), bytes('abcdef'))

@@ -163,6 +163,15 @@ const MANY: Readonly<Record<string, CacheFault>> = {
       }
     },
   ],
+  'append: takes the bytes a moment after the call': [
+    COPIES,
+    (c) => ({
+      append: async (key, value) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return c.append(key, value)
+      },
+    }),
+  ],
   'getMany: hands out what it remembers': [
     COPIES,
     (c) => {

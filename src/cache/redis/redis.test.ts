@@ -413,6 +413,10 @@ describe('redis: a cluster', () => {
         () => false,
       ),
     )
+    // What was given up takes no room any more.
+    const large = Buffer.alloc(MIB - 1_000)
+    const both = keys.slice(0, 2).map((key) => cache.set(key, large, 60))
+    assert.deepEqual(await Promise.all(both), [true, true])
     await cache.close()
   })
 })

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { startMariadb } from '../../../test/servers/mariadb.js'
-import { DatabaseError, type SqlValue } from '../database.js'
-import { chunksOf } from './load-data.js'
+import { DatabaseError, type DatabaseErrorCategory, type SqlValue } from '../database.js'
+import { chunksOf, watched } from './load-data.js'
 import { MysqlDatabase } from './mysql.js'
 
 const COLUMNS = ['n', 'text', 'bytes']
@@ -79,6 +79,37 @@ test('LOAD DATA stores rows as they are, or none, and then INSERTs are sent', as
   await database.close()
   await connection.end()
   await server.stop()
+})
+
+test('no byte is lost of a row that takes more room than a chunk has, however it is written', () => {
+  for (const value of ['\\', '\n', '漢', '😀', '漢\n', 'x'.repeat(9) + '漢']) {
+    for (const length of [1_000, 65_000, 200_000]) {
+      const text = value.repeat(length)
+      const written = text.replaceAll('\\', '\\\\').replaceAll('\n', '\\n')
+      for (const row of [[text], [Buffer.from(text)], [1, text, null]] as SqlValue[][]) {
+        const expected = row.length === 1 ? written : `1\t${written}\t\\N`
+        const found = Buffer.concat([...chunksOf([row, row])])
+        assert(found.equals(Buffer.from(`${expected}\n${expected}\n`)), `${value} ${length}`)
+      }
+    }
+  }
+})
+
+test('LOAD DATA is left for good, but not after a lock or a lack of room', async () => {
+  const works: [DatabaseErrorCategory, boolean][] = []
+  for (const category of ['lock', 'capacity', 'data', 'usage', 'unreachable'] as const) {
+    const loading = { works: true }
+    const error = new DatabaseError('TEST', category, 'test')
+    await assert.rejects(watched(loading, () => Promise.reject(error))(), error)
+    works.push([category, loading.works])
+  }
+  assert.deepEqual(works, [
+    ['lock', true],
+    ['capacity', true],
+    ['data', false],
+    ['usage', false],
+    ['unreachable', false],
+  ])
 })
 
 test('rows are made a chunk at a time, and read only then', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer, type AddressInfo } from 'node:net'
+import { createServer, Socket, type AddressInfo } from 'node:net'
 import test, { after, describe } from 'node:test'
 import { inspect } from 'node:util'
 import fc from '../../../test/fast-check.js'
@@ -15,6 +15,7 @@ import { testMigrations } from '../migrations.suite.js'
 import { MysqlDatabase, mysql, type MysqlOptions } from './mysql.js'
 import { poolOptions } from './pool-options.js'
 import { knowsRowAlias, MysqlSession } from './session.js'
+import { MysqlSessions } from './sessions.js'
 import { fewOrMany } from '../../../test/scale.js'
 import { freePort } from '../../../test/servers/free-port.js'
 import { onMariadb, startMariadb, type MariaDb } from '../../../test/servers/mariadb.js'
@@ -390,6 +391,11 @@ test("maxStatementBytes is cautious first, then the server's, then the connectio
     )
     assert.equal(database.maxStatementBytes, 4_096 - 64)
   })
+  // Connections that take more do not help a statement that gets another one.
+  await Promise.all(
+    [1, 2, 3].map(() => database.transaction((tx) => tx.query('SELECT SLEEP(0.05)'))),
+  )
+  assert.equal(database.maxStatementBytes, 4_096 - 64)
   await database.close()
 })
 
@@ -493,6 +499,16 @@ describe('a server that cannot be reached is named, with what to check', () => {
       `mysql://anna:s3cret@[::1]:${port}/site`,
       /^mysql:\/\/\[::1\]:\d+\/site cannot be reached/,
     )
+  })
+  test('nothing listens: what was to be connected is forgotten', async (t) => {
+    const options = poolOptions(`mysql://anna@127.0.0.1:${await freePort()}/site`)[0]!
+    const sessions = new MysqlSessions(options)
+    await rejects(sessions.acquire(), 'unreachable', 'ECONNREFUSED')
+    // A socket says that it is closed two turns of the event loop after its error.
+    for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve))
+    const destroy = t.mock.method(Socket.prototype, 'destroy')
+    await sessions.close()
+    assert.equal(destroy.mock.callCount(), 0)
   })
   test('an unknown host', () =>
     refused(

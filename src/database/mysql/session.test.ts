@@ -37,7 +37,8 @@ function scene() {
     { works: true },
   )
   /** Answers the first statement that waits. */
-  const answer = (error?: Error): void => answers.shift()?.(error, [])
+  const answer = (error?: Error, rows: readonly object[] = []): void =>
+    answers.shift()?.(error, rows)
   return { session, asked, answer }
 }
 
@@ -117,6 +118,46 @@ test('a session is reset once after what may have changed its state', async () =
   const [, reset, ...settings] = await use('SET @a = 1')
   assert.equal(reset, 'reset')
   assert.deepEqual([settings.length, settings.at(-1)], [3, 'released'])
-  assert.deepEqual(await use('SELECT 1'), ['SELECT 1', 'released'])
+  for (const plain of [
+    'SELECT 1',
+    ' select mail FROM t',
+    'INSERT INTO t SELECT 1',
+    'DELETE FROM t',
+  ]) {
+    assert.deepEqual(await use(plain), [plain, 'released'])
+  }
+  const changing = [
+    'SELECT @a := 1',
+    'select 1 INTO @a',
+    'UPDATE t SET a = (@a := a + 1)',
+    "SELECT GET_LOCK('a', 1)",
+    "INSERT INTO t SELECT get_lock ('a', 1)",
+    'DO 1',
+    'CALL p()',
+    'WITH a AS (SELECT 1) SELECT * FROM a',
+  ]
+  for (const sql of changing) assert.equal((await use(sql))[1], 'reset', sql)
   session.destroy(new Error('the test is over'))
+})
+
+test('a statement is as long as its bytes, and one over the packet is not sent', async () => {
+  const { session, asked, answer } = scene()
+  const bytes = 1_000
+  await answering(session.begin(), () => answer(undefined, [{ bytes, id: 1, version: '8.4.3' }]))
+  asked.length = 0
+  const longest = session.maxStatementBytes
+  for (const letter of ['x', 'é', '漢']) {
+    const size = Buffer.byteLength(letter)
+    const fits = letter.repeat(longest / size) + 'x'.repeat(longest % size)
+    await answering(session.query(fits), answer)
+    assert.deepEqual(asked.splice(0), [fits])
+    await assert.rejects(session.query(`${fits}x`), {
+      category: 'data',
+      code: 'ER_NET_PACKET_TOO_LARGE',
+      message: new RegExp(
+        `statement of ${longest + 1} bytes is over the ${longest} .* of ${bytes}`,
+      ),
+    })
+    assert.deepEqual(asked, [])
+  }
 })
