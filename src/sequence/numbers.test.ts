@@ -373,7 +373,7 @@ test('a cache that loses its counter and stores no other one counts as silent', 
   numbers.close()
 })
 
-test('two short silences of the cache are not one long one, while callers wait all along', async () => {
+test('two short silences of the cache are not one long one, however many wait', async () => {
   const { numbers, world, opened, clock } = bench({ token: TOKEN })
   world.countMs = 100
   let isOver = false

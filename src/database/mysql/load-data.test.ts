@@ -81,7 +81,7 @@ test('LOAD DATA stores rows as they are, or none, and then INSERTs are sent', as
   await server.stop()
 })
 
-test('no byte is lost of a row that takes more room than a chunk has, however it is written', () => {
+test('no byte is lost of a row that is longer than a chunk, however it is written', () => {
   for (const value of ['\\', '\n', '漢', '😀', '漢\n', 'x'.repeat(9) + '漢']) {
     for (const length of [1_000, 65_000, 200_000]) {
       const text = value.repeat(length)

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { makeCertificate } from '../../../test/servers/certificate.js'
@@ -348,6 +349,38 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     assert.equal(await nOf(database), 1, 'that part is stored')
   })
 
+  test('a transaction sets all that it relies on, whatever its role has', async () => {
+    const hostile = {
+      transaction_isolation: 'serializable',
+      statement_timeout: '1s',
+      lock_timeout: '1s',
+      idle_in_transaction_session_timeout: '1s',
+      array_nulls: 'off',
+    }
+    const options = Object.entries(hostile)
+      .map(([name, value]) => `-c ${name.replace(/^transaction_/, 'default_$&')}=${value}`)
+      .join(' ')
+    const pool = new pg.Pool({ connectionString: await sharedPostgresUrl(), options })
+    cleanUps.push(() => pool.end())
+    const client = await pool.connect()
+    const place = { name: 'it', server: 'it' }
+    const session = new PostgresSession(client, place, (isUseless) => client.release(isUseless))
+    const columns = Object.keys(hostile).map((name) => `current_setting('${name}') AS ${name}`)
+    const ask = `SELECT ${columns.join(', ')}`
+    assert.deepEqual((await client.query(ask)).rows, [hostile])
+    const { rows } = await session.transaction(({ prepare }) => prepare(ask, [])())
+    assert.deepEqual(rows, [
+      {
+        transaction_isolation: 'read committed',
+        statement_timeout: '1min',
+        lock_timeout: '20s',
+        idle_in_transaction_session_timeout: '15s',
+        array_nulls: 'on',
+      },
+    ])
+    await session.recycle()
+  })
+
   test('what a statement leaves in its session is gone for the next one', async () => {
     const database = open(`${await sharedPostgresUrl()}?connection_limit=1`)
     const value = async (sql: string) => Object.values((await database.query(sql)).rows[0]!)[0]
@@ -368,6 +401,7 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
       await tx.query('SELECT 1')
     })
     assert.notEqual(await value(`SELECT current_setting('work_mem')`), '78kB', 'of a transaction')
+    await sleep(100)
     assert.equal(await value('SELECT pg_backend_pid()'), backend, 'on the same connection')
     await database.query('BEGIN')
     assert.notEqual(await value('SELECT pg_backend_pid()'), backend, 'an open transaction goes')
