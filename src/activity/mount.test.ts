@@ -11,6 +11,7 @@ import { expresses, TO_A_PAGE } from '../support/http.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { BurstLogger } from '../support/logger.js'
 import { deviceClass } from './dimensions/device-class.js'
+import { lenientPath } from './lenient-path.js'
 import { requestViews } from './middleware.js'
 import { activitySettings, type ActivityOptions } from './options.js'
 
@@ -217,23 +218,33 @@ for (const [name, express] of expresses) {
     assert.deepEqual(pages, ['/users'])
   })
 
-  test(`${name}: a site's own dimension sees the place, beside ready-made ones too`, async () => {
+  test(`${name}: each function of a site sees the place, beside ready-made ones, too`, async () => {
     const places: string[] = []
-    const { pages, middleware } = watching({
-      skip: undefined,
-      visitor: undefined,
-      page: undefined,
-      dimensions: { device: deviceClass(), place: (req) => void places.push(req.baseUrl) },
-    })
-    const app = express()
-    app.use('/a', middleware())
-    app.use(
-      '/a/b',
-      express.Router().get('/c', (_req, res) => void res.send('<p>')),
-    )
-    await browse(app, '/a/b/c')
-    await eventually('1 pages', () => pages.length > 0)
-    assert.deepEqual([pages, places], [['/a/b/c'], ['/a']])
+    const look = (req: Request) => void places.push(req.baseUrl)
+    const own: ActivityOptions[] = [
+      { skip: (req) => (look(req), false) },
+      { visitor: (req) => (look(req), 'anna') },
+      { page: (req) => (look(req), '/a/b/c') },
+      { dimensions: { place: look } },
+    ]
+    const readyMade = { page: lenientPath, dimensions: { device: deviceClass() } }
+    for (const one of own) {
+      for (const beside of [{ page: undefined, dimensions: {} }, readyMade]) {
+        places.length = 0
+        const dimensions = { ...beside.dimensions, ...one.dimensions }
+        const none = { skip: undefined, visitor: undefined }
+        const { pages, middleware } = watching({ ...none, ...beside, ...one, dimensions })
+        const app = express()
+        app.use('/a', middleware())
+        app.use(
+          '/a/b',
+          express.Router().get('/c', (_req, res) => void res.send('<p>')),
+        )
+        await browse(app, '/a/b/c')
+        await eventually('1 pages', () => pages.length > 0)
+        assert.deepEqual([pages, places], [['/a/b/c'], ['/a']], Object.keys(one).join())
+      }
+    }
   })
 
   test(`${name}: of two places the first decides, and a request counts once`, async () => {

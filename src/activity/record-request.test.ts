@@ -14,6 +14,7 @@ import { deviceClass } from './dimensions/device-class.js'
 import type { Measure } from '../page-views/measures.js'
 import { requestViews } from './middleware.js'
 import { type ActivityOptions, activitySettings } from './options.js'
+import type { Request } from '../page-views/express.js'
 import { createActivity } from './site-activity.js'
 
 /** A request for `/api/views?x` from a browser, or what `fields` make of it. */
@@ -54,9 +55,15 @@ test('the page is the one given, else that of the option, else the path', () => 
   const asked = recorder({ page: (req) => `of ${req.originalUrl}` })
   asked.record(requestOf(), '/threads/7')
   asked.record(requestOf(), undefined)
+  const behind = {
+    publicPath: '/app',
+    page: ({ originalUrl, baseUrl }: Request) => originalUrl + baseUrl,
+  }
+  const proxied = recorder(behind)
+  proxied.record(requestOf(), undefined)
   assert.deepEqual(
-    [...counted, ...asked.counted].map(([page]) => page),
-    ['/threads/7', '/api/views', '/views', '/threads/7', 'of /api/views?x'],
+    [...counted, ...asked.counted, ...proxied.counted].map(([page]) => page),
+    ['/threads/7', '/api/views', '/views', '/threads/7', 'of /api/views?x', '/app/api/views?x/app'],
   )
 })
 
