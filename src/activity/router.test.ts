@@ -112,6 +112,16 @@ for (const [name, express] of expresses) {
     }
   })
 
+  test(`${name}: the widget asks below the public path, whatever characters it has`, async () => {
+    const publicPath = "/a$&b$'c$1"
+    const app = express()
+    const stats = async () => FIGURES
+    const parts = { stats, statsTtlSeconds: 30, publicPath, seen: () => {}, logger }
+    app.use(activityRouter(parts))
+    const { text } = await request(app).get('/widget.js').expect(200)
+    assert(text.includes(`|| ${JSON.stringify(`${publicPath}/activity`)}`))
+  })
+
   test(`${name}: GET /seen.js gives a module, and 304 to who has it`, async () => {
     const app = site(async () => FIGURES)
     const { text, headers } = await request(app)
