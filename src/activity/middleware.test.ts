@@ -211,6 +211,20 @@ for (const [name, express] of expresses) {
     assert.deepEqual(pages(it), ['/bot', '/bot', '/last'])
   })
 
+  test(`${name}: bots have the site's values and their own, missing pages none`, async () => {
+    const it = site({ dimensions: { place: () => 'here' } }, (app) => {
+      app.get('/missing', (_req, res) => void res.status(404).send('<p>missing</p>'))
+    })
+    await browse(it.app, '/bot', { 'user-agent': 'Googlebot/2.1' })
+    await browse(it.app, '/missing')
+    await eventually('2 counted', () => it.counted.length > 1)
+    const dimensions = ['place', 'here', 'bot', 'Googlebot', 'botPurpose', 'search']
+    assert.deepEqual(it.counted, [
+      { identity: undefined, page: '/bot', measure: 'bots', dimensions },
+      { identity: undefined, page: '/missing', measure: 'gone' },
+    ])
+  })
+
   test(`${name}: a privacy signal makes a visit anonymous, uncounted, or neither`, async () => {
     for (const [privacySignals, expected] of [
       ['anonymous', ['a bot', false, false, true]],
