@@ -5,6 +5,7 @@ import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { readCertificate } from './certificate.js'
 import { commitVisits } from './commit.js'
 import { packDimensions } from './packed-dimensions.js'
 import { readTop } from './history.js'
@@ -107,12 +108,43 @@ for (const [dialect, url] of [
     })
 
     test('a page longer than a value is removed with all that share the value', async () => {
-      const long = `/${'é'.repeat(127)}`
-      const pages = [`${long}?token=1`, `${long}?token=2`, `/${'é'.repeat(126)}a`]
-      const { database, name, top, stored } = await site(pages)
-      await removeValue(database, name, 'page', pages[0]!)
-      assert.deepEqual(await top('page', START, START + DAY_MS), { '(other)': 2, [pages[2]!]: 1 })
-      assert.deepEqual(await stored(), { '(removed)': 4, [pages[2]!]: 2 })
+      for (const [start, character, count] of [
+        ['/', 'é', 127],
+        ['/ab', '😀', 63],
+      ] as const) {
+        const long = start + character.repeat(count)
+        const other = `${start}${character.repeat(count - 1)}a`
+        const { database, name, top, stored } = await site([`${long}?a=1`, `${long}?a=2`, other])
+        await removeValue(database, name, 'page', `${long}?a=1`)
+        assert.deepEqual(await top('page', START, START + DAY_MS), { '(other)': 2, [other]: 1 })
+        assert.deepEqual(await stored(), { '(removed)': 4, [other]: 2 })
+      }
+    })
+
+    test('all rows of a page are replaced, in as many steps as they need', async () => {
+      const { database, name, commit, stored, now } = await site(['/secret', '/a'])
+      const visit: Visit = { time: now, visitor: null, page: '/secret' }
+      await commit(Array<Visit>(2_500).fill(visit), now)
+      assert.equal((await removeValue(database, name, 'page', '/secret')).rows, 2_502)
+      assert.deepEqual(await stored(), { '/a': 2, '(removed)': 2_502 })
+    })
+
+    test('the closing of a day knows nothing of what was removed before', async () => {
+      const { database, name, now } = await site(['/secret', '/a'])
+      await removeValue(database, name, 'page', '/secret')
+      const closing = now + DAY_MS
+      await removeOldVisits(
+        database,
+        { name, now: closing },
+        { rowsMs: 9 * DAY_MS, valuesDays: 8, vanishedSeconds: 3600 },
+      )
+      for (const day of [START, START + DAY_MS]) {
+        const certificate = await readCertificate(database, name, day / DAY_MS, closing)
+        assert(certificate.closed)
+        // The test has no ledger.
+        const ofValues = certificate.findings.filter((finding) => finding.includes('its values'))
+        assert.deepEqual(ofValues, [], certificate.day)
+      }
     })
 
     test('no view is lost that is committed meanwhile', async () => {
