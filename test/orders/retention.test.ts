@@ -31,22 +31,43 @@ const REMOVED = [
 ]
 
 test('a late visit to a second that is removed has a row, or is gone with it', async () => {
-  const left = new Set<string>()
+  // The other one has no visit yet, and lies between two that have.
+  for (const second of [START, START + 1_000]) {
+    const left = new Set<string>()
+    await explore(async (orders) => {
+      const [writer, collector] = [orders.actor('writer'), orders.actor('collector')]
+      await orders.alone(() => commit(writer, [visit(START, 1), visit(START + 2_000, 2)]))
+      const now = START + 3 * DAY_MS
+      await orders.together({
+        collector: () => removeAll(collector, now, 9),
+        writer: () => commit(writer, [visit(second, 3)], now),
+      })
+      assertBooks(orders, 3)
+      left.add(orders.look('SELECT created_at FROM activities').length.toString())
+      // Visitors and values of an open day stay, however old they are.
+      await orders.alone(() => close(collector))
+      assertBooks(orders, 3)
+    }, BOUNDS)
+    assert.deepEqual(left, new Set(['0', '1']))
+  }
+})
+
+test('a recount finds no difference, whatever is removed meanwhile', async () => {
   await explore(async (orders) => {
-    const [writer, collector] = [orders.actor('writer'), orders.actor('collector')]
-    await orders.alone(() => commit(writer, [visit(START, 1), visit(START + 1_000, 2)]))
-    const now = START + 3 * DAY_MS
-    await orders.together({
-      collector: () => removeAll(collector, now, 9),
-      writer: () => commit(writer, [visit(START, 3)], now),
-    })
-    assertBooks(orders, 3)
-    left.add(orders.look('SELECT created_at FROM activities').length.toString())
-    // Visitors and values of an open day stay, however old they are.
+    const [collector, remover] = [orders.actor('collector'), orders.actor('remover')]
+    // More seconds than are removed at a time, and another hour after them.
+    const visits = Array.from({ length: 101 }, (_, n) => visit(START + n * 1_000, n))
+    await orders.alone(() => commit(collector, [...visits, visit(START + HOUR_MS, 101)]))
     await orders.alone(() => close(collector))
-    assertBooks(orders, 3)
+    await orders.together({
+      remover: () => removeAll(remover, CLOSING + 4 * DAY_MS),
+      collector: async () => {
+        for (const hour of [DAY * 24, DAY * 24 + 1]) {
+          assert.equal((await recounted(collector.database, NAME, hour)) ?? '', '')
+        }
+      },
+    })
   }, BOUNDS)
-  assert.deepEqual(left, new Set(['0', '1']))
 })
 
 test('the figures of a closed day stay while its rows and visitors are removed', async () => {
