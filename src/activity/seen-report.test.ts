@@ -159,11 +159,12 @@ for (const [name, express] of expresses) {
         void outcome(req).then((text) => res.send(text))
       })
       await serving(app, async (port) => {
-        const post = async (body: string) => {
+        const post = async (body: string | ReadableStream) => {
           const response = await fetch(`http://127.0.0.1:${port}/`, {
             method: 'POST',
             headers: { 'Content-Type': 'application/json', 'Sec-Fetch-Site': 'same-origin' },
             body,
+            duplex: 'half',
           })
           return response.text()
         }
@@ -171,6 +172,7 @@ for (const [name, express] of expresses) {
         assert.equal(await post('{"page":"news"}'), NO_PAGE)
         const large = JSON.stringify({ page: `/${'a'.repeat(MAX_REPORT_BYTES)}` })
         assert.equal(await post(large), TOO_LARGE)
+        assert.equal(await post(new Blob([large]).stream()), TOO_LARGE, 'its length is not said')
       })
     })
   }
