@@ -6,8 +6,10 @@ import { type Database, DatabaseError } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { table } from '../database/table.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
+import { keptLog } from '../support/kept-log.fixture.js'
 import { ManualClock } from '../support/manual-clock.fixture.js'
 import { enterName } from '../wide-cache/ledger/name-settings.js'
+import { HOUR_VALUES } from './dimension-values.js'
 import { VisitRetention } from './visit-retention.js'
 
 const HOUR_MS = 3_600_000
@@ -109,23 +111,26 @@ test('a removal that leaves rows ends soon, and later ones take a third of the t
 
 for (const category of ['lock', 'unreachable'] as const) {
   for (const where of ['the books', 'seconds']) {
-    test(`what fails as "${category}" at ${where} is left, or thrown`, async () => {
+    test(`what fails as "${category}" at ${where} is done later, or thrown`, async () => {
       const real = sqlite(':memory:')
       await real.migrate()
-      const books = table('activity_books', ['name'], 'open_day', 'views', 'changes')
-      await books.insert(real, [[NAME, 20_000, 0, 1]])
+      const books = table('activity_books', ['name'], 'open_day', 'open_hour', 'views', 'changes')
+      await books.insert(real, [[NAME, 20_000, 20_000 * 24, 0, 1]])
+      await HOUR_VALUES.insert(real, [[NAME, 'page', 1, Buffer.from('/'), 1]])
       // The books do not balance, which is to be noted.
       const hours = table('activity_hours', ['name', 'hour'], 'views', 'late')
       await hours.insert(real, [[NAME, 1, 1, 0]])
       await table('activity_seconds', ['name', 'second'], 'views').insert(real, [[NAME, 1, 0]])
       const error = new DatabaseError('ANY', category, 'no')
+      let fails = true
       const failing = wrapped(real, {
         query: async (sql, parameters) => {
-          if (where === 'the books' && sql.startsWith('UPDATE activity_books')) throw error
+          const isBooks = sql.startsWith('UPDATE activity_books')
+          if (fails && where === 'the books' && isBooks) throw error
           return real.query(sql, parameters)
         },
         transaction: async (work) => {
-          if (where === 'seconds') throw error
+          if (fails && where === 'seconds') throw error
           return real.transaction(work)
         },
       })
@@ -135,7 +140,31 @@ for (const category of ['lock', 'unreachable'] as const) {
       const removed = retention.removeOld(failing, { now, name: NAME })
       if (category === 'lock') assert.equal(await removed, false)
       else await assert.rejects(removed, error)
+      fails = false
+      assert.equal(await retention.removeOld(failing, { now, name: NAME }), false)
+      for (const removedFrom of ['activity_seconds', 'activity_hour_values']) {
+        const { rows } = await real.query(`SELECT * FROM ${removedFrom}`)
+        assert.deepEqual(rows, [], removedFrom)
+      }
       await real.close()
     })
   }
 }
+
+test('who keeps visits for a shorter time than others is told how to change that', async () => {
+  for (const name of ['a', 'a.seen']) {
+    const database = sqlite(':memory:')
+    await database.migrate()
+    const seconds = { cellTtlSeconds: 60, directSeconds: 75, vanishedSeconds: 7_200 }
+    const nameSettings = { keepSeconds: { value: 86_400, counts: 'longest' } } as const
+    await enterName(database, { name, kind: 'activity', ...seconds, nameSettings })
+    const log = keptLog()
+    const logger = new BurstLogger(log, () => 0)
+    const own = { ...SHORT, name, retentionGiven: true, clock: new ManualClock(0), logger }
+    await new VisitRetention(own).removeOld(database, { now: 0, name })
+    const line = log.lines[0]!
+    assert.match(line, /"a(\.seen)?" are kept for 24 h, .* not for 1 h /)
+    assert.match(line, /= 3600 WHERE name IN \('a', 'a\.seen', 'a\.bots', 'a\.gone'\)$/)
+    await database.close()
+  }
+})
