@@ -10,6 +10,7 @@ import { systemEnvironment } from '../support/environment.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { wrapped } from '../../test/servers/wrapped.js'
+import { commitVisits } from './commit.js'
 import { SiteActivity } from './site-activity.js'
 import { activitySettings } from './options.js'
 import { removeOldVisits } from './retention.js'
@@ -170,5 +171,48 @@ test('visitors of closed days are removed one statement at a time', async () => 
   assert.equal(underWay, 0)
   const { rows: left } = await database.query('SELECT COUNT(*) AS n FROM activity_visitors')
   assert.deepEqual(left, [{ n: 0 }])
+  await database.close()
+})
+
+test('a call says that there is more to do as long as days wait to be closed', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const [day, name] = [20_000, 'a']
+  const now = (day + 53) * 24 * HOUR_MS
+  const times = Array.from({ length: 52 }, (_, index) => (day + index) * 24 * HOUR_MS)
+  const visits = times.map((time) => ({ time, visitor: null, page: '/' }))
+  await database.transaction((tx) => commitVisits(visits, tx, { name, now }))
+  const kept = { rowsMs: now, valuesDays: 366, vanishedSeconds: 3_600 }
+  let closed = 0
+  while (await removeOldVisits(database, { now, name }, kept, () => void closed++));
+  assert.equal(closed, times.length)
+  await database.close()
+})
+
+test('rows of one millisecond are removed, however many they are', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const [time, name] = [20_000 * 24 * HOUR_MS, 'a']
+  const visits = Array.from({ length: 5_001 }, () => ({ time, visitor: null, page: '/' }))
+  await database.transaction((tx) => commitVisits(visits, tx, { name, now: time }))
+  const kept = { rowsMs: HOUR_MS, valuesDays: 1, vanishedSeconds: 3_600 }
+  await removeOldVisits(database, { now: time + 2 * HOUR_MS, name }, kept)
+  const { rows } = await database.query('SELECT COUNT(*) AS n FROM activities')
+  assert.deepEqual(rows, [{ n: 0 }])
+  await database.close()
+})
+
+test('values by the hour stay a day longer than readers ask for them', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const [now, name] = [20_000 * 24 * HOUR_MS, 'a']
+  const hoursAgo = [49, 48, 25, 24]
+  const visits = hoursAgo.map((ago) => ({ time: now - ago * HOUR_MS, visitor: null, page: '/' }))
+  await database.transaction((tx) => commitVisits(visits, tx, { name, now }))
+  const kept = { rowsMs: now, valuesDays: 1, vanishedSeconds: 0 }
+  while (await removeOldVisits(database, { now, name }, kept));
+  const { rows } = await database.query('SELECT hour FROM activity_hour_values ORDER BY hour')
+  const left = rows.map(({ hour }) => now / HOUR_MS - Number(hour))
+  assert.deepEqual(left, [48, 25, 24])
   await database.close()
 })
