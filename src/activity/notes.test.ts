@@ -25,7 +25,7 @@ test('a day has one note, in the files of the history, but not where they are sh
     activity.record({ page: '/', at: Date.parse('2026-05-16T16:00:00Z') })
     await activity.flush()
     await activity.drain({ all: true })
-    await activity.note('2026-05-17', 'Released 1.9')
+    await activity.note('2026-05-17', 'Released 1.9\n')
     await activity.note('2026-05-17', ' Released "2.0" <b>\u{1f389}</b>, =1+1 ')
     await activity.note('2026-05-18', 'Later')
     await activity.note('2026-05-18', null)

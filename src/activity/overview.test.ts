@@ -1,7 +1,7 @@
 /** The page of several sites, in a browser, and what it asks of the database. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import express from 'express'
+import express, { type ErrorRequestHandler } from 'express'
 import request from 'supertest'
 import { startBrowser } from '../../test/servers/browser.js'
 import { memory } from '../cache/memory.js'
@@ -106,6 +106,25 @@ test('the page has a row for each site that the request may see, by two statemen
     await Promise.all(activities.map((one) => one.close()))
     await inner.close()
   }
+})
+
+test('what comes after the site has answered does no harm, and no proxy keeps a page', async () => {
+  const one = createActivity({ cache: memory(), database: sqlite(':memory:'), collect: false })
+  const errors: unknown[] = []
+  const handler = overview([one], { authorize: async () => true })
+  const late = express()
+  late.use((_req, res, next) => {
+    next()
+    res.status(504).send('too late')
+  })
+  late.use(handler, ((error, _req, _res, _next) => errors.push(error)) as ErrorRequestHandler)
+  for (const path of ['/', '/sites.json']) await request(late).get(path).expect(504, 'too late')
+  assert.deepEqual(errors, [])
+  for (const path of ['/', '/sites.json']) {
+    const { headers } = await request(express().use(handler)).get(path).expect(200)
+    assert.match(headers['cache-control'] ?? '', /^private|^no-store/, path)
+  }
+  await one.close()
 })
 
 test('what is no list of activities is refused, and one of more than a thousand', async () => {
