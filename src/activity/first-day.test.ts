@@ -29,6 +29,8 @@ test('a period is without views from the first day on, and not known before', as
     assert.equal(await readFirstDay(database, 'a'), null)
     assert.deepEqual(await missing(), [unknown, unknown])
     await database.transaction((tx) => openBooks(tx, 'a'))
+    // Days without a visit close, too.
+    await closeDays(database, 'a', (DAY - 5) * DAY_MS, 0, () => undefined)
     assert.equal(await readFirstDay(database, 'a'), null, 'books alone are no figures')
     assert.deepEqual(await missing(), [unknown, unknown])
     await viewed('a', DAY)

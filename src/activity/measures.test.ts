@@ -213,11 +213,21 @@ test('metrics have each measure under its name, and the errors of servers once',
     )
   }
   assert.equal(text.match(/^# TYPE wide_cache_process_issued_total/gm)?.length, 1)
-  assert.match(text, /^wide_cache_served_views_total\{name="activity"\} 0$/m)
-  assert.match(text, /^wide_cache_seen_views_total\{name="activity"\} 1$/m)
-  assert.match(text, /^wide_cache_bot_views_total\{name="activity"\} 1$/m)
   assert.doesNotMatch(text, /cache_errors_total\{.*activity\.(seen|bots)/)
 })
+
+for (const count of ['served', 'seen'] as const) {
+  test(`metrics have the views of all measures of the site: count '${count}'`, async () => {
+    const { activity } = create({ count })
+    await serve(activity, '/', { 'user-agent': BOT })
+    for (let view = 0; view < 2; view++) await see(activity, '/')
+    await serve(activity, '/')
+    await arrive(activity)
+    const found = (await activity.metrics()).matchAll(/^wide_cache_(\w+)_views_total\{.* (\d+)$/gm)
+    const views = Array.from(found, ([, measure, n]) => [measure, Number(n)])
+    assert.deepEqual(Object.fromEntries(views), { served: 1, seen: 2, bot: 1 })
+  })
+}
 
 test('one collector brings all measures through one grid, with either count', async () => {
   for (const count of ['served', 'seen'] as const) {

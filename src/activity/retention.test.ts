@@ -13,6 +13,7 @@ import { wrapped } from '../../test/servers/wrapped.js'
 import { commitVisits } from './commit.js'
 import { SiteActivity } from './site-activity.js'
 import { activitySettings } from './options.js'
+import { packDimensions } from './packed-dimensions.js'
 import { removeOldVisits } from './retention.js'
 import { sliceOf } from './sums.js'
 
@@ -214,5 +215,25 @@ test('values by the hour stay a day longer than readers ask for them', async () 
   const { rows } = await database.query('SELECT hour FROM activity_hour_values ORDER BY hour')
   const left = rows.map(({ hour }) => now / HOUR_MS - Number(hour))
   assert.deepEqual(left, [48, 25, 24])
+  await database.close()
+})
+
+test('the hour from which all values are kept never falls, whichever goes last', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const [start, name] = [20_000 * 24, 'a']
+  const visits = [0, 1, 2].map((hour) => ({
+    time: (start + hour) * HOUR_MS,
+    visitor: null,
+    page: '/',
+    // After the pages, by its name, and in the first hour alone.
+    dimensions: hour === 0 ? packDimensions(['zone', 'x']) : undefined,
+  }))
+  const now = (start + 96) * HOUR_MS
+  await database.transaction((tx) => commitVisits(visits, tx, { name, now }))
+  const kept = { rowsMs: now, valuesDays: 1, vanishedSeconds: 0 }
+  while (await removeOldVisits(database, { now, name }, kept));
+  const { rows } = await database.query('SELECT values_from FROM activity_books')
+  assert.deepEqual(rows, [{ values_from: start + 3 }])
   await database.close()
 })
