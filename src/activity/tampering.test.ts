@@ -430,6 +430,18 @@ for (const [server, url, part, parts] of [
       })
     }
 
+    test('a dimension that is deleted whole is found by each day that had it', async () => {
+      const { query, certificates } = await site()
+      for (const values of ['activity_day_values', 'activity_hour_values']) {
+        assert(await query(`DELETE FROM ${values} ${THERE} ${referrer}`))
+      }
+      const finding = /^its values of referrer in activity_day_values have 0 .*, and had 10 /m
+      for (const [index, { findings }] of (await certificates()).entries()) {
+        if ([OLDEST, CLOSED].includes(DAYS[index]!)) assert.match(findings.join('\n'), finding)
+        else assert.deepEqual(findings, [])
+      }
+    })
+
     test('a change of an open day is a finding of that day alone, when closed, too', async () => {
       const { query, certificates, removeOld } = await site()
       await query(`UPDATE activity_hours SET views = views + 2 ${THERE} hour = ${hourOf(TODAY)}`)
