@@ -39,6 +39,20 @@ test('closing ends when what was opened here has been closed', async () => {
   assert.deepEqual(order, ['database closed', 'finished'])
 })
 
+test('what fails to close keeps nothing else open, and closing succeeds', async () => {
+  const connections = open()
+  const cache = connections.openCache('memory:')
+  const { database } = connections.openDatabase('sqlite::memory:', [])
+  let isClosed = false
+  cache.close = () => Promise.reject(new Error('it fails'))
+  database.close = async () => {
+    await new Promise((resolve) => setImmediate(resolve))
+    isClosed = true
+  }
+  await connections.close(() => connections.finish())
+  assert(isClosed)
+})
+
 test('closing waits for what is under way, and nothing new begins', async () => {
   const connections = open()
   const { database } = connections.openDatabase('sqlite::memory:', [])

@@ -267,6 +267,32 @@ test('while SQL does not say which keys are its own, the cache is not asked', as
   })
 })
 
+test('a mark that cannot be put is tried once in ten seconds, and harms no use', async () => {
+  const shared = memory()
+  let tried = 0
+  let fails = false
+  const cache = sharedCache({
+    add(key, ...given) {
+      if (!key.endsWith('marked')) return shared.add(key, ...given)
+      tried++
+      return fails
+        ? Promise.reject(new CacheError('CACHE_TIMEOUT', 'silent'))
+        : shared.add(key, ...given)
+    },
+  })
+  const one = await bench(cache)
+  await one.cache.get('a')
+  tried = 0
+  fails = true
+  for (let second = 1; second <= 40; second++) {
+    await one.clock.advance(1_000)
+    // A rejection that nobody handles would fail the test.
+    await one.cache.get('a')
+  }
+  assert.equal(tried, 4)
+  await one.database.close()
+})
+
 test('a process looks again once a minute', async () => {
   const shared = sharedCache()
   const one = await bench(shared)

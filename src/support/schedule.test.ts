@@ -30,6 +30,21 @@ test('the hours of a line are in UTC, in every time zone of the machine', async 
   assert.deepEqual(runs, ['2026-05-17T13:30:00.000Z', '2026-05-18T13:30:00.000Z'])
 })
 
+test('however far a moment is, no timer is longer than a minute', async () => {
+  runCronOnVirtualTime()
+  const clock = new ManualClock(Date.parse('2026-05-17T00:00:00Z'))
+  // Node takes one of over 24 days for one of a millisecond.
+  const waits: number[] = []
+  const started = schedule('0 0 1 1 *', () => assert.fail('it is May'), {
+    now: () => wallRead(clock.now()),
+    elapsed: clock.elapsed,
+    after: (ms, work) => (waits.push(ms), clock.after(ms, work)),
+  })
+  await clock.advance(180_000)
+  started.stop()
+  assert.deepEqual([waits, clock.pending], [[60_000, 60_000, 60_000, 60_000], 0])
+})
+
 test('a moment for which a timer is early comes once', async () => {
   runCronOnVirtualTime()
   const clock = new ManualClock(Date.parse('2026-05-17T00:00:00.500Z'))

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
-import { Socket } from 'node:net'
+import { once } from 'node:events'
+import { createServer, Socket, type AddressInfo } from 'node:net'
 import { after, before, describe, test } from 'node:test'
 import { systemClock } from '../../support/clock.js'
+import type { CacheError } from '../cache.js'
 import { testServerFaults } from '../server-faults.suite.js'
 import { memcached } from './memcached.js'
 import { behindProxy, SHORT } from '../../../test/servers/cache-behind-proxy.js'
@@ -86,6 +88,31 @@ describe('memcached: what memjs would do otherwise', () => {
       }
       assert.equal(highest, 0xffff)
     }))
+
+  test('an increment that never succeeds is sent three times', async () => {
+    let sent = 0
+    // As if another client made the key, and a third one deleted it, each time.
+    const racing = createServer((socket) =>
+      socket.on('data', (request) => {
+        // A client that never gave up would keep the test from ending.
+        if (++sent > 9) return void socket.destroy()
+        const reply = Buffer.alloc(24)
+        reply.writeUInt8(0x81, 0)
+        reply.writeUInt8(0x05, 1)
+        reply.writeUInt16BE(0x05, 6)
+        request.copy(reply, 12, 12, 16)
+        socket.write(reply)
+      }),
+    ).listen(0, '127.0.0.1')
+    await once(racing, 'listening')
+    const cache = memcached(`127.0.0.1:${(racing.address() as AddressInfo).port}`, PATIENT)
+    const refused = await cache
+      .increment('key', 1, { initial: 1, ttlSeconds: 60 })
+      .catch(({ code }: CacheError) => code)
+    await cache.close()
+    racing.close()
+    assert.deepEqual([refused, sent], ['CACHE_REFUSED', 3])
+  })
 
   test('out of memory is "not stored"', async () => {
     const small = await startMemcached({ memoryMb: 2, args: ['-M'] })

@@ -171,6 +171,16 @@ test('100,000 rows, written and read, never stop the event loop for 20 ms', asyn
   assert.ok(Math.min(...writing) < 20 && Math.min(...reading) < 20, longest)
 })
 
+test('however many databases are open, one listener waits for the process to exit', async () => {
+  const listeners = () => process.listenerCount('exit')
+  const before = listeners()
+  const open = [1, 2, 3].map(() => new SqliteDatabase(':memory:'))
+  await Promise.all(open.map((database) => database.query('SELECT 1')))
+  assert(listeners() <= before + 1)
+  await Promise.all(open.map((database) => database.close()))
+  assert(listeners() <= before)
+})
+
 test('timers have a turn between two answers, however soon the next one comes', async () => {
   const database = new SqliteDatabase(':memory:')
   let answersInATurn = 0
