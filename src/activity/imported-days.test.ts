@@ -5,6 +5,7 @@ import { sqlite } from '../database/sqlite/sqlite.js'
 import { UTC } from '../support/calendar.js'
 import { readTop } from './history.js'
 import { importDays, removeImport } from './imported-days.js'
+import { readValueHistory } from './value-history.js'
 
 const DAY = 20_000
 
@@ -54,4 +55,20 @@ test('of pages with equal views those are listed that come first, whatever the f
     assert.deepEqual([...listed].sort(), ['(other)', ...names.slice(0, 1_000)])
     await database.close()
   }
+})
+
+test('an imported day has pages, and nothing is known of other dimensions', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  await importDays((work) => database.transaction(work), imported([DAY], new Map([['/', 7]])))
+  for (const [dimension, value, pageViews] of [
+    ['page', '/', 7],
+    ['page', '/b', 0],
+    ['device', 'phone', null],
+  ] as const) {
+    const range = { from: DAY, to: DAY + 1 }
+    const [day] = await readValueHistory(database, 'a', 'day', range, { dimension, value })
+    assert.deepEqual([day?.pageViews, day?.imported], [pageViews, true], `${dimension} ${value}`)
+  }
+  await database.close()
 })
