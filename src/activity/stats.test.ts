@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { sqlite } from '../database/sqlite/sqlite.js'
+import { table } from '../database/table.js'
 import { commitVisits } from './commit.js'
 import { readStats } from './stats.js'
 
@@ -46,5 +47,21 @@ test('visitors of a window are those who came, whatever slices it begins and end
       )
     }
   }
+  await database.close()
+})
+
+test('a missing row may be of a view of a visitor more', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const now = START * 1_000
+  const visits = [{ time: now - 30_000, visitor: Buffer.alloc(12, 1), page: '/' }]
+  await database.transaction((tx) => commitVisits(visits, tx, { name: 'a', now }))
+  const key = ['name', 'writer'] as const
+  const writers = table('wide_cache_writers', key, 'issued', 'committed', 'last_seen')
+  await writers.insert(database, [['a', Buffer.alloc(16), 3, 1, now - 30_000]])
+  const stats = await readStats(database, { name: 'a', asOf: now, stale: false }, 60)
+  const { pageViews, lower, upper, visitors, visitorsUpper } = stats
+  assert.deepEqual([pageViews, lower, upper], [1, 1, 3])
+  assert.deepEqual([visitors, visitorsUpper], [1, 3])
   await database.close()
 })
