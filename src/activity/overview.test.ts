@@ -125,7 +125,7 @@ test('what comes after the site has answered does no harm, and no proxy keeps a 
   await one.close()
 })
 
-test('what is no list of activities is refused, and one of more than a thousand', async () => {
+test('what is no list of open activities is refused, and one of more than a thousand', async () => {
   const one = createActivity({ cache: memory(), database: sqlite(':memory:'), collect: false })
   overview(Array(1_000).fill(one))
   for (const wrong of [[], [{}], 'blog', undefined, Array(1_001).fill(one)]) {
@@ -135,4 +135,5 @@ test('what is no list of activities is refused, and one of more than a thousand'
     })
   }
   await one.close()
+  assert.throws(() => overview([one]), /close/)
 })
