@@ -39,7 +39,10 @@ function scene() {
   /** Answers the first statement that waits. */
   const answer = (error?: Error, rows: readonly object[] = []): void =>
     answers.shift()?.(error, rows)
-  return { session, asked, answer }
+  /** The events that are listened to, once for each listener. */
+  const listeners = (): unknown[] =>
+    connection.eventNames().flatMap((name) => connection.listeners(name).map(() => name))
+  return { session, asked, answer, listeners }
 }
 
 /** Answers all that is asked until `work` has ended. */
@@ -108,7 +111,7 @@ test('an idle session ends after 12 s, unless it is taken or destroyed before', 
 })
 
 test('a session is reset once after what may have changed its state', async () => {
-  const { session, asked, answer } = scene()
+  const { session, asked, answer, listeners } = scene()
   const use = async (sql: string): Promise<readonly string[]> => {
     await answering(session.query(sql), answer)
     await answering(session.recycle(), answer)
@@ -137,6 +140,7 @@ test('a session is reset once after what may have changed its state', async () =
     'WITH a AS (SELECT 1) SELECT * FROM a',
   ]
   for (const sql of changing) assert.equal((await use(sql))[1], 'reset', sql)
+  assert.deepEqual(listeners(), ['error', 'end'], 'no use adds one')
   session.destroy(new Error('the test is over'))
 })
 
