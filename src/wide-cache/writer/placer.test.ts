@@ -30,6 +30,7 @@ function bench(options: {
   const leaps = options.leaps ?? []
   const passed: number[] = []
   const clock = new ManualClock(0)
+  const began = clock.elapsed()
   const grid = new Grid(Buffer.alloc(16, 1), { width: 6, layerSeconds: 10 })
   const calls: string[] = []
   const world = {
@@ -99,10 +100,11 @@ function bench(options: {
       world.grid = grid
       enter()
     },
+    /** `deadline`: milliseconds after the beginning. */
     place: (deadline = 5_000) => {
       const state: Placing = { placed: undefined, layer: undefined }
       void placer
-        .place(frame, () => world.wanted, deadline)
+        .place(frame, () => world.wanted, began + deadline)
         .then((layer) => {
           state.placed = layer !== undefined
           state.layer = layer
