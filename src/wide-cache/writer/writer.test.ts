@@ -20,6 +20,7 @@ function bench(
     closeTimeoutMs?: number
     confirmSeconds?: number
     maxCommitRows?: number
+    maxFrameBytes?: number
     maxOutboxBytes?: number
     scope?: Cache['scope']
   } = {},
@@ -139,7 +140,7 @@ function bench(
       drainAfterLayers: 2,
       layerSeconds: 10,
       cellTtlSeconds: 90,
-      maxFrameBytes: 207,
+      maxFrameBytes: options.maxFrameBytes ?? 207,
       maxOutboxBytes: options.maxOutboxBytes ?? 100_000,
       closeTimeoutMs: options.closeTimeoutMs ?? 3_000,
       maxCommitRows: options.maxCommitRows ?? 1_000,
@@ -275,6 +276,15 @@ test('a frame closes when it is half a second old, full, or flushed, and is plac
   await clock.advance(500)
   assert.equal(placed.length, 5)
   assert.equal(writer.totals()?.issued, 13)
+})
+
+test('a frame has a thousand rows at most, which a statement takes', async () => {
+  const { writer, placed, clock } = bench({ maxFrameBytes: 64 * 1024 })
+  for (let i = 0; i < 2_001; i++) writer.append('')
+  await clock.advance(0)
+  assert.equal(placed.length, 2)
+  await writer.flush()
+  assert.equal(placed.length, 3)
 })
 
 test('with its 16th row a frame closes, but not before it is 50 ms old', async () => {
