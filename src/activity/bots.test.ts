@@ -199,6 +199,14 @@ for (const [where, fresh] of databases) {
       assert.deepEqual(await listed(dimension), await top(dimension))
     }
     assert.deepEqual(await listed('bots:page'), await top('page', true))
+    for (const [dimension, views] of [
+      ['bots:page', 9],
+      ['page', 7],
+    ] as const) {
+      const { body } = await request(app).get('/admin/item.json').query({ dimension, value: '/a' })
+      const counts = body.sums.figures.map((day: { pageViews: number | null }) => day.pageViews)
+      assert.equal(counts.at(-1), views, `${dimension} has a history of its own`)
+    }
     assert.equal(
       (await top('d14', true)).reduce((sum, [, views]) => sum + Number(views), 0),
       22,

@@ -568,6 +568,31 @@ test('a report has the address before as its referrer, however long both are', a
   })
 })
 
+test('a view is reported once the page has loaded, and not before', async () => {
+  const site = new Site()
+  site.app.get('/slow', (_req, res) => {
+    res.send(
+      '<!doctype html><title>x</title><script async src="/goes-on"></script>' +
+        '<script type="module" src="/activity/seen.js"></script>',
+    )
+  })
+  await serving(site.app, async (port) => {
+    site.port = port
+    const page = await browser.newPage()
+    try {
+      await page.goto(`${site.origin}/slow`, { waitUntil: 'domcontentloaded' })
+      await page.evaluate(`import('/activity/seen.js').then(() => 0)`)
+      await settled(page)
+      assert.deepEqual([await page.evaluate('document.readyState'), site.seen], ['interactive', []])
+      site.goesOn = true
+      await eventually('it is seen', () => site.seen.length === 1)
+    } finally {
+      site.goesOn = true
+      await page.close()
+    }
+  })
+})
+
 const NONCE = POLICY.replace("script-src 'self'", "script-src 'nonce-once'")
 
 for (const policy of [POLICY, NONCE]) {

@@ -114,6 +114,13 @@ async function pass(scene: Scene, seconds: number): Promise<void> {
   }
 }
 
+/** Nothing in the page waits for a time any more: what comes then was asked for at once. */
+const stopWaiting = ({ page }: Scene) =>
+  page.evaluate(`{
+    const { setTimeout } = window
+    window.setTimeout = (work, ms = 0) => (ms > 0 ? 0 : setTimeout(work, 0))
+  }`)
+
 /** Returns the time up to which figures are complete, as the widget writes it. */
 const timeOf = ({ asOf }: Shown): string =>
   new Date(asOf).toLocaleTimeString('en', {
@@ -466,6 +473,47 @@ test('it asks at once when the browser is back online', () =>
     await scene.page.evaluate(`window.dispatchEvent(new Event('online')), undefined`)
     await scene.page.clock.runFor(10)
     await shows(scene, /^14 visitors, 350 page views in the last 10 minutes$/)
+  }))
+
+test('an element with another source asks that at once, and does not call its figures old', () =>
+  onStage('<site-activity></site-activity>', async (scene) => {
+    const { page } = scene
+    await shows(scene, /^12 visitors/)
+    await stopWaiting(scene)
+    const held: string[] = []
+    await page.route(/\/(?:other|activity)$/, (route) => void held.push(route.request().url()))
+    await setAttribute(scene, 'src', '/other')
+    await eventually('the other is asked', () => held.length === 1)
+    const failed = page.waitForEvent('requestfailed')
+    await setAttribute(scene, 'src', '/activity')
+    await failed
+    await eventually('the first is asked', () => held.length === 2)
+    assert.match(await scene.text(), /in the last 10 minutes$/)
+    const left = page.waitForEvent('requestfailed')
+    await page.evaluate(`${element}.remove()`)
+    await left
+  }))
+
+test('an element that is gone leaves no listener', () =>
+  onStage('<main></main>', async ({ page }) => {
+    await page.evaluate(`{
+      globalThis.listeners = []
+      for (const target of [window, document]) {
+        const { addEventListener, removeEventListener } = target
+        target.addEventListener = (name, listener) => {
+          listeners.push([name, listener])
+          addEventListener.call(target, name, listener)
+        }
+        target.removeEventListener = (name, listener) => {
+          listeners = listeners.filter(([of, other]) => of !== name || other !== listener)
+          removeEventListener.call(target, name, listener)
+        }
+      }
+      document.querySelector('main').innerHTML = '<site-activity></site-activity>'
+    }`)
+    assert.equal(await page.evaluate('listeners.length'), 2)
+    await page.evaluate(`document.querySelector('main').replaceChildren()`)
+    assert.equal(await page.evaluate('listeners.length'), 0)
   }))
 
 test('an element that is moved asks at once, one that is gone never, a new source at once', () =>
