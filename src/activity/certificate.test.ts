@@ -17,6 +17,7 @@ import { BurstLogger } from '../support/logger.js'
 import { removeOldEntries } from '../wide-cache/ledger/retention.js'
 import { SiteActivity } from './site-activity.js'
 import { watchBalance } from './balance.js'
+import { bookMetrics } from './book-metrics.js'
 import { type ActivityCertificate, readCertificate } from './certificate.js'
 import { certificateLine } from './certificate-line.js'
 import { activitySettings } from './options.js'
@@ -89,13 +90,15 @@ for (const [server, url] of SERVERS) {
   describe(`certificates, ${server}`, () => {
     test('what does not balance is in the metrics', async () => {
       const one = await site()
-      const { activity, database, name, query, logger } = one
+      const { activity, database, name, query, log, logger } = one
       await query('UPDATE activity_hours SET views = views + 2 WHERE name = ? AND late = 1', [name])
       await query('DELETE FROM activities WHERE name = ? AND created_at = ?', [
         name,
         START + DAY_MS,
       ])
-      await watchBalance(database, name, logger)
+      const watching = () => watchBalance(database, name, logger)
+      await Promise.all([watching(), watching()])
+      assert.equal(log.matching(/do not balance/).length, 1, 'one of two collectors says it')
       await walk(one, START + DAY_MS + 2 * HOUR_MS)
       const page = await activity.metrics()
       const value = (metric: string) =>
@@ -103,6 +106,13 @@ for (const [server, url] of SERVERS) {
       assert.equal(value('books_difference_rows'), -2)
       assert.equal(value('recounted_hours_unequal'), 1)
       assert.equal(value('recounted_hours_equal'), 2)
+      const day = (START + DAY_MS) / 1_000
+      await query('DELETE FROM activity_seconds WHERE name = ? AND second < ?', [name, day])
+      assert.deepEqual(
+        await bookMetrics.read(database, name),
+        { difference: -2, hoursEqual: 0, hoursUnequal: 1 },
+        'an hour whose rows are removed is in neither',
+      )
       await activity.close()
     })
 
