@@ -4,7 +4,8 @@ import { after, test } from 'node:test'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { openDatabase } from '../database/open.js'
-import { DAY_MS } from '../support/clock.js'
+import { DAY_MS, HOUR_MS } from '../support/clock.js'
+import { openBooksOf } from './books.js'
 import { readCertificate } from './certificate.js'
 import { commitVisits } from './commit.js'
 import { closeDays } from './day-closing.js'
@@ -58,3 +59,20 @@ for (const [server, url] of [
     assert.deepEqual({ isClosed, findings }, { isClosed: true, findings: [] })
   })
 }
+
+test('an hour is open from the first one of the oldest open day on', async () => {
+  const { database } = openDatabase('sqlite::memory:')
+  opened.push(database)
+  await database.migrate()
+  const [now, name] = [TODAY * DAY_MS + 2 * HOUR_MS, 'site']
+  const visits = [{ time: now, visitor: null, page: '/' }]
+  await database.transaction((tx) => commitVisits(visits, tx, { now, name }))
+  const { rows } = await database.query('SELECT open_hour FROM activity_books')
+  const first = Number(rows[0]?.['open_hour'])
+  const areOpen = await Promise.all(
+    [first - 1, first, first + 1].map((hour) =>
+      database.transaction((tx) => openBooksOf(tx, name, hour)),
+    ),
+  )
+  assert.deepEqual(areOpen, [false, true, true])
+})
