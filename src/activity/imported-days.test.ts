@@ -4,7 +4,7 @@ import type { Transaction } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { UTC } from '../support/calendar.js'
 import { readTop } from './history.js'
-import { importDays, removeImport } from './imported-days.js'
+import { hasImported, importDays, removeImport } from './imported-days.js'
 import { readValueHistory } from './value-history.js'
 
 const DAY = 20_000
@@ -70,5 +70,21 @@ test('an imported day has pages, and nothing is known of other dimensions', asyn
     const [day] = await readValueHistory(database, 'a', 'day', range, { dimension, value })
     assert.deepEqual([day?.pageViews, day?.imported], [pageViews, true], `${dimension} ${value}`)
   }
+  await database.close()
+})
+
+test('a range has imported days from its first one up to its end, without it', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  await importDays(
+    (work) => database.transaction(work),
+    imported([DAY, DAY + 1], new Map([['/', 1]])),
+  )
+  const has = (from: number, to: number) => hasImported(database, 'a', { from, to })
+  assert.deepEqual(
+    [await has(DAY - 3, DAY), await has(DAY - 3, DAY + 1), await has(DAY + 1, DAY + 9)],
+    [false, true, true],
+  )
+  assert.equal(await has(DAY + 2, DAY + 9), false)
   await database.close()
 })
