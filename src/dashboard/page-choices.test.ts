@@ -344,13 +344,9 @@ test('the verdict has all that is missing, days that the site had, and all colum
     await eventually('groups of three', async () => (await cells.count()) === 44)
     await shows(cells.last(), /^1 frame, /)
     await shows(page.locator('#health'), /9 of 9 days: what was recorded is what is in/)
-    for (const kind of ['quarantined', 'dropped', 'lost', 'owed'] as const) {
-      source.ledger = async () => ({ ...ledger, [kind]: 2 })
-      await pass(page, 8)
-      await shows(page.locator('#verdict'), /^Missing, of all time: 2 rows\./)
-      source.ledger = async () => ledger
-      await pass(page, 8)
-      await shows(page.locator('#verdict'), /^Everything works\./)
-    }
+    await shows(page.locator('#verdict'), /^Everything works\./)
+    source.ledger = async () => ({ ...ledger, quarantined: 1, dropped: 2, lost: 4, owed: 8 })
+    await pass(page, 8)
+    await shows(page.locator('#verdict'), /^Missing, of all time: 15 rows\./)
     assert.equal((await page.locator('.strip .none').count()) > 0, true)
   }))
