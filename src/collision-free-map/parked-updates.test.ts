@@ -1,0 +1,44 @@
+import assert from 'node:assert/strict'
+import { after, test } from 'node:test'
+import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
+import { openDatabase } from '../database/open.js'
+import { parkedUpdateActions, parkedUpdates } from './parked-updates.js'
+
+const opened: { close(): Promise<void> }[] = []
+after(() => Promise.all(opened.map((one) => one.close())))
+
+for (const [server, url] of [
+  ['SQLite', () => 'sqlite::memory:'],
+  ['MariaDB', sharedMysqlUrl],
+  ['PostgreSQL', sharedPostgresUrl],
+] as const) {
+  test(`${server}: of two who act on one parked update the first does, once`, async () => {
+    const { database } = openDatabase(await url())
+    opened.push(database)
+    await database.migrate()
+    const name = 'twice'
+    const [key, value] = [Buffer.from('key'), Buffer.from('value')]
+    const actions = parkedUpdateActions(database)
+    for (const [first, second, queued] of [
+      ['retry', 'retry', 1],
+      ['retry', 'skip', undefined],
+      ['skip', 'skip', 0],
+    ] as const) {
+      await database.query(
+        'INSERT INTO collision_free_map_parked (id, map, hash, map_key, map_value, reason, ' +
+          'parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        [1, name, 2, key, value, 'wrong', 3],
+      )
+      const [parked] = await parkedUpdates(database, { name, limit: 1 })
+      const said = await Promise.all([actions[first](parked!), actions[second](parked!)])
+      assert.deepEqual(said.toSorted(), ['it is no longer there', undefined])
+      assert.equal(await actions[first](parked!), 'it is no longer there')
+      assert.deepEqual(await parkedUpdates(database, { name, limit: 1 }), [])
+      const { affectedRows } = await database.query(
+        'DELETE FROM collision_free_map_queue WHERE map = ?',
+        [name],
+      )
+      assert.equal(affectedRows, queued ?? Number(said[0] === undefined))
+    }
+  })
+}
