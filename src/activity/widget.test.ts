@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import express from 'express'
 import type { Browser, Page } from 'playwright-core'
 import { BROWSER_TIME_ZONE, startBrowser } from '../../test/servers/browser.js'
-import { complaintsOf } from '../support/browser.fixture.js'
+import { complaintsOf, stopWaiting } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
 import { serving } from '../support/http.fixture.js'
 import { BurstLogger, SILENT } from '../support/logger.js'
@@ -113,13 +113,6 @@ async function pass(scene: Scene, seconds: number): Promise<void> {
     await scene.page.evaluate('fetch("/").then((response) => response.text())')
   }
 }
-
-/** Nothing in the page waits for a time any more: what comes then was asked for at once. */
-const stopWaiting = ({ page }: Scene) =>
-  page.evaluate(`{
-    const { setTimeout } = window
-    window.setTimeout = (work, ms = 0) => (ms > 0 ? 0 : setTimeout(work, 0))
-  }`)
 
 /** Returns the time up to which figures are complete, as the widget writes it. */
 const timeOf = ({ asOf }: Shown): string =>
@@ -479,7 +472,7 @@ test('an element with another source asks that at once, and does not call its fi
   onStage('<site-activity></site-activity>', async (scene) => {
     const { page } = scene
     await shows(scene, /^12 visitors/)
-    await stopWaiting(scene)
+    await stopWaiting(page)
     const held: string[] = []
     await page.route(/\/(?:other|activity)$/, (route) => void held.push(route.request().url()))
     await setAttribute(scene, 'src', '/other')

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser, BrowserContextOptions, Page, Route } from 'playwright-core'
 import { startBrowser } from '../../test/servers/browser.js'
+import { stopWaiting } from '../support/browser.fixture.js'
 import { eventually } from '../support/eventually.fixture.js'
 import {
   card,
@@ -31,13 +32,6 @@ const onStage = (
   opening?: Opening,
   settings: BrowserContextOptions = {},
 ): Promise<void> => stage(browser, settings, play, opening)
-
-/** Nothing in the page waits for a time any more: what comes then was asked for at once. */
-const stopWaiting = (page: Page) =>
-  page.evaluate(`{
-    const { setTimeout } = window
-    window.setTimeout = (work, ms = 0) => (ms > 0 ? 0 : setTimeout(work, 0))
-  }`)
 
 const choose = (page: Page, name: string) => page.getByLabel(name, { exact: true }).check()
 const isDone = (page: Page) => page.locator('main:not([aria-busy])').waitFor()
