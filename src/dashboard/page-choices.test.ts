@@ -193,6 +193,8 @@ test('a tooltip goes with what it was of, and a cut scale with its chart', () =>
     await tile(page, 'views').click()
     await shows(page.locator('.legend'), /^Page views by day/)
     assert.equal(await page.locator('path.cut').count(), 0)
+    // A pointer that rests on a tile has its tooltip once the tile is drawn anew.
+    await page.mouse.move(0, 0)
     await plot(page).focus()
     await plot(page).press('End')
     await shows(page.locator('.tip:not([hidden])'), /May 2026/)
