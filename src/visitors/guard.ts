@@ -131,8 +131,8 @@ function described(value: unknown): string {
  * looked at.
  */
 function sourceLineOf(error: unknown): string {
-  const frame =
-    error instanceof Error &&
-    /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(error.stack ?? '')
+  if (!(error instanceof Error)) return ''
+  const frames = (error.stack ?? '').replace(error.message, '')
+  const frame = / at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(frames)
   return frame ? ` at ${frame[1]}` : ''
 }

@@ -30,19 +30,25 @@ interface Process {
   log: KeptLog
 }
 
+/** The calendar of a database's zone, of which a process supposes another until it reads. */
+function calendarIn(zone: string, supposed = zone) {
+  const [read, current] = [zone, supposed].map((name) => calendarOf(timeZoneOption(name)))
+  const source = { current: current!, read: async () => (source.current = read!) }
+  return source
+}
+
 function start(
   cache: Cache,
   clock: ManualClock,
   secret = async () => SECRET,
-  zone = 'UTC',
+  calendar = calendarIn('UTC'),
 ): Process {
-  const days = calendarOf(timeZoneOption(zone))
   const visits: Visit[] = []
   const recorded: number[] = []
   const log = keptLog()
   const logger = new BurstLogger(log, clock.elapsed)
   const pseudonymizer = new Pseudonymizer<string>({
-    calendar: { current: days, read: async () => days },
+    calendar,
     cache,
     secret,
     name: 'activity',
@@ -83,6 +89,29 @@ test('visits wait for the salt, and then have a hash that tells visitors apart',
   assert.equal(anna.length, 12)
   assert(anna.equals(again) && !anna.equals(berta))
   assert.equal(hashOf(one, 'anna'), anna.toString('hex'))
+})
+
+test('visits are known to wait until they are forwarded', async () => {
+  const { pseudonymizer } = start(memory(), new ManualClock(NOON))
+  assert.equal(pseudonymizer.isWaiting, false)
+  pseudonymizer.pseudonymize('/', 'anna')
+  assert.equal(pseudonymizer.isWaiting, true)
+  await pseudonymizer.forwarded()
+  assert.equal(pseudonymizer.isWaiting, false)
+})
+
+test('on the day to which the clock leaps, a visit asks for the salt at once', async () => {
+  const clock = new ManualClock(NOON)
+  const one = start(memory({ now: clock.elapsed }), clock)
+  await flushPromises()
+  const yesterday = hashOf(one, 'anna')
+  const { now } = clock
+  clock.now = () => now() + DAY
+  one.pseudonymizer.pseudonymize('/', 'anna')
+  await flushPromises()
+  const today = one.visits.at(-1)!.visitor?.toString('hex')
+  assert.equal(one.visits.length, 2)
+  assert(today && today !== yesterday)
 })
 
 test('each visit tells when it was recorded, whatever its time, though it waited', async () => {
@@ -176,6 +205,26 @@ test('what is no salt is replaced', async () => {
   await flushPromises()
   assert(hashOf(one, 'anna'))
   assert.equal((await cache.get(KEY))?.length, 32)
+})
+
+test('a salt that the cache does not take serves nobody', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = memory({ now: clock.elapsed })
+  await cache.set(KEY, Buffer.from('foreign'), 60)
+  const one = start(Object.assign(cache, { set: async () => false }), clock)
+  await flushPromises()
+  assert.equal(hashOf(one, 'anna'), undefined)
+  assert.equal(one.log.matching(/without a visitor .*\(the cache does not store it\)/).length, 1)
+})
+
+test('of a site in another zone only the salt of its own day is asked for, once', async () => {
+  const clock = new ManualClock(NOON)
+  const cache = shared(clock)
+  const one = start(cache, clock, undefined, calendarIn('Pacific/Kiritimati', 'UTC'))
+  await flushPromises()
+  assert(hashOf(one, 'anna'))
+  assert.deepEqual([...cache.keys], ['salt:activity:2026-05-18'])
+  assert.equal(cache.operations, 2)
 })
 
 test('the salt changes with the UTC day, and leaves the cache two days later', async () => {
@@ -428,7 +477,7 @@ test("a visit that waits over midnight has its day's hash, and later ones anothe
 test('the salt turns at midnight of its time zone', async () => {
   const clock = new ManualClock(Date.UTC(2026, 4, 17, 21, 59, 59))
   const cache = shared(clock)
-  const one = start(cache, clock, undefined, 'Europe/Berlin')
+  const one = start(cache, clock, undefined, calendarIn('Europe/Berlin'))
   one.pseudonymizer.pseudonymize('/', 'anna')
   await one.pseudonymizer.forwarded()
   assert(await cache.get(KEY))

@@ -1,0 +1,24 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { BurstLogger } from '../support/logger.js'
+import { keptLog } from '../support/kept-log.fixture.js'
+import { Guard } from './guard.js'
+
+test('a warning has the line that threw, and nothing that a message says', () => {
+  const address = '192.0.2.7:8:9'
+  for (const message of [
+    'lost',
+    `lost at ${address}`,
+    `lost    at ${address}`,
+    `\n    at ${address}`,
+  ]) {
+    const log = keptLog()
+    const guard = new Guard(new BurstLogger(log, () => 0))
+    const answer = guard.text('visitor', 'nobody is counted', () => {
+      throw new RangeError(message)
+    })
+    assert.equal(answer, undefined)
+    assert.match(log.lines[0]!, /threw an error of class RangeError at .*guard\.test\.ts:\d+:\d+;/)
+    assert.doesNotMatch(log.lines[0]!, /192/)
+  }
+})
