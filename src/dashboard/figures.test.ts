@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
-import { spanFigures, upTo } from './figures.js'
+import { spanFigures, totalsOf, upTo } from './figures.js'
+import { InventedSource } from './invented-source.fixture.js'
 import type { Dated, Range, ShownPeriod } from './source.js'
 import { spanOf } from './span.js'
 
@@ -30,6 +31,20 @@ test('an imported day is told of the period that it lies in', async () => {
     const inSums = found.sums?.figures.some((one) => one.imported) ?? false
     assert.deepEqual([inSums, found.importedBefore ?? false], [of === 'sums', of === 'before'], of)
   }
+})
+
+test('totals have views and visitors, and begin when the site did', async () => {
+  const source = new InventedSource(() => NOW)
+  const totals = totalsOf(Object.assign(source, { firstDay: async () => '2026-11-30' }))
+  assert.equal(await totals.firstDay?.(), '2026-11-30')
+  const range = { from: NOW - DAY_MS, to: NOW, by: 'day' } as const
+  const { figures } = await totals.history(range)
+  assert.deepEqual(
+    new Set(figures.flatMap(Object.keys)),
+    new Set(['start', 'pageViews', 'visitors']),
+  )
+  assert.notDeepEqual(figures, (await source.history(range)).figures)
+  assert.equal(totalsOf(new InventedSource(() => NOW)).firstDay, undefined)
 })
 
 test('figures are of the end of their range once they are complete, and not stale', () => {

@@ -30,6 +30,8 @@ export class Site {
   constructor(now: number) {
     this.now = now
     const { database } = openDatabase('sqlite::memory:')
+    // What a statement does not order comes from the last to the first, as any order is allowed.
+    void database.query('PRAGMA reverse_unordered_selects = ON')
     const clock = { now: async () => this.now }
     this.database = wrappedDatabase(database, clock, () => clock)
   }
