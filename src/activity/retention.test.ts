@@ -237,3 +237,25 @@ test('the hour from which all values are kept never falls, whichever goes last',
   assert.deepEqual(rows, [{ values_from: start + 3 }])
   await database.close()
 })
+
+test('values are removed two hours at a time, after which a collector may go on later', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const [start, name] = [20_000 * 24, 'a']
+  const hours = [0, 1, 2, 3, 4]
+  const visits = hours.map((hour) => ({
+    time: (start + hour) * HOUR_MS,
+    visitor: null,
+    page: '/',
+  }))
+  const now = (start + 96) * HOUR_MS
+  await database.transaction((tx) => commitVisits(visits, tx, { name, now }))
+  const kept = { rowsMs: now, valuesDays: 1, vanishedSeconds: 0 }
+  for (const left of [3, 1, 0]) {
+    const areMore = await removeOldVisits(database, { now, name }, kept, undefined, () => false)
+    assert.equal(areMore, left > 0)
+    const { rows } = await database.query('SELECT COUNT(*) AS n FROM activity_hour_values')
+    assert.deepEqual(rows, [{ n: left }])
+  }
+  await database.close()
+})

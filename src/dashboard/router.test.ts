@@ -110,7 +110,10 @@ for (const [name, express] of expresses) {
         const { headers } = await get(path).expect(200)
         const policy = headers['content-security-policy']!
         assert.match(policy, /^default-src 'none'; script-src 'self'; style-src 'self';/)
-        assert.match(policy, /frame-ancestors 'none'; require-trusted-types-for 'script'/)
+        assert.match(
+          policy,
+          /frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'$/,
+        )
         assert.doesNotMatch(policy, /unsafe/)
         assert.equal(headers['x-content-type-options'], 'nosniff')
         assert.equal(headers['x-frame-options'], 'DENY')

@@ -4,7 +4,7 @@ import { UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
 import type { HistoryPeriod } from '../support/periods.js'
 import { InventedSource } from './invented-source.fixture.js'
-import { csvOf, shownTable } from './rows.js'
+import { csvOf, historyTable, shownTable } from './rows.js'
 import type { ListRange, Range } from './source.js'
 
 const NOW = Date.UTC(2026, 10, 30, 12)
@@ -30,11 +30,14 @@ class Weeks extends InventedSource {
   }
 }
 
+function tablesOf(source: Weeks) {
+  const firstDay = () => source.firstDay()
+  return { source, totals: source, dimensions: ['page'], hits: [], firstDay, calendar: UTC }
+}
+
 /** The rows of the pages of a week. */
 async function pagesOf(source: Weeks) {
-  const firstDay = () => source.firstDay()
-  const tables = { source, totals: source, dimensions: ['page'], hits: [], firstDay, calendar: UTC }
-  const table = await shownTable(tables, '/shown.csv?dimension=page&range=7d', NOW)
+  const table = await shownTable(tablesOf(source), '/shown.csv?dimension=page&range=7d', NOW)
   return { table, figures: (await table.read()).figures }
 }
 
@@ -64,4 +67,16 @@ test('a share is at most the whole, which may have been read before the value', 
   const { figures } = await pagesOf(new Earlier(() => NOW))
   const shares = figures.map((row) => (row as Readonly<Record<string, unknown>>)['share'])
   assert.deepEqual(shares, [1, 1, 0.5])
+})
+
+test('the history of a value is read without that of the site', async () => {
+  const source = new Weeks(() => NOW)
+  const url = '/history.csv?from=2026-11-29&to=2026-11-30&by=day&dimension=page&value=%2Fnew'
+  await historyTable(tablesOf(source), url, NOW).read()
+  // Invented values are a part of the site's.
+  const asked = [
+    'history of page /new',
+    'history day 2026-11-29T00:00:00.000Z 2026-11-30T00:00:00.000Z',
+  ]
+  assert.deepEqual(source.asked, asked)
 })
