@@ -238,7 +238,7 @@ test('the hour from which all values are kept never falls, whichever goes last',
   await database.close()
 })
 
-test('values are removed two hours at a time, after which a collector may go on later', async () => {
+test('values are removed two hours at a time, and the rest when a collector goes on', async () => {
   const database = sqlite(':memory:')
   await database.migrate()
   const [start, name] = [20_000 * 24, 'a']
@@ -256,6 +256,38 @@ test('values are removed two hours at a time, after which a collector may go on 
     assert.equal(areMore, left > 0)
     const { rows } = await database.query('SELECT COUNT(*) AS n FROM activity_hour_values')
     assert.deepEqual(rows, [{ n: left }])
+  }
+  await database.close()
+})
+
+test('what is removed is not looked for again before there can be more', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const [hour, name] = [20_000 * 24, 'a']
+  const visits = [{ time: hour * HOUR_MS, visitor: Buffer.alloc(12, 1), page: '/' }]
+  const now = (hour + 96) * HOUR_MS
+  await database.transaction((tx) => commitVisits(visits, tx, { name, now }))
+  const asked = new Set<string>()
+  const looked = wrapped(database, {
+    query: (sql, values) => {
+      asked.add(/FROM (\w+)/.exec(sql)?.[1] ?? '')
+      return database.query(sql, values)
+    },
+  })
+  const kept = { rowsMs: HOUR_MS, valuesDays: 1, vanishedSeconds: 0, removed: {} }
+  const tables = ['activity_visitors', 'activity_hour_values']
+  for (const [hoursLater, isAsked] of [
+    [0, true],
+    [0, false],
+    [24, true],
+    [24, false],
+  ] as const) {
+    asked.clear()
+    await removeOldVisits(looked, { now: now + hoursLater * HOUR_MS, name }, kept)
+    assert.deepEqual(
+      tables.filter((table) => asked.has(table)),
+      isAsked ? tables : [],
+    )
   }
   await database.close()
 })

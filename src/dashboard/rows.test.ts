@@ -4,7 +4,7 @@ import { UTC } from '../support/calendar.js'
 import { DAY_MS } from '../support/clock.js'
 import type { HistoryPeriod } from '../support/periods.js'
 import { InventedSource } from './invented-source.fixture.js'
-import { csvOf, historyTable, shownTable } from './rows.js'
+import { csvOf, fileName, historyTable, shownTable } from './rows.js'
 import type { ListRange, Range } from './source.js'
 
 const NOW = Date.UTC(2026, 10, 30, 12)
@@ -79,4 +79,22 @@ test('the history of a value is read without that of the site', async () => {
     'history day 2026-11-29T00:00:00.000Z 2026-11-30T00:00:00.000Z',
   ]
   assert.deepEqual(source.asked, asked)
+})
+
+test('the file of a value has another name than that of the site', async () => {
+  const names = []
+  for (const query of ['', '&dimension=page&value=%2Fnew', '&dimension=page']) {
+    const table = await shownTable(
+      tablesOf(new Weeks(() => NOW)),
+      `/shown.csv?range=7d${query}`,
+      NOW,
+    )
+    names.push(fileName('forum', table, UTC).replace(/-2026.*/, ''))
+  }
+  for (const query of ['', '&dimension=page&value=%2Fnew']) {
+    const table = historyTable(tablesOf(new Weeks(() => NOW)), `/history.csv?by=day${query}`, NOW)
+    names.push(fileName('forum', table, UTC).replace(/-2026.*/, ''))
+  }
+  const [site, value, page] = ['forum-days', 'forum-value-days', 'forum-page']
+  assert.deepEqual(names, [site, value, page, site, value])
 })

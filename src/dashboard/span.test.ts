@@ -45,6 +45,21 @@ test('a range is shown by the hour, by day, by week or by month, as it is long',
   }
 })
 
+test('days stand between as many others, and whole months between months', async () => {
+  for (const [days, earlier, later] of [
+    ['2026-03-01 2026-03-31', '2026-02-01 2026-02-28', '2026-04-01 2026-04-30'],
+    ['2026-03-02 2026-03-31', '2026-01-31 2026-03-01', '2026-04-01 2026-04-30'],
+    ['2026-03-01 2026-03-30', '2026-01-30 2026-02-28', '2026-03-31 2026-04-29'],
+    ['2026-02-01 2026-02-28', '2026-01-01 2026-01-31', '2026-03-01 2026-03-31'],
+  ] as const) {
+    const [from, to] = days.split(' ') as [string, string]
+    const asked = new URLSearchParams({ from, to })
+    const span = await spanOf(asked, { now: NOW, calendar: UTC, firstDay: async () => null })
+    const shown = [span.earlier, span.later].map((one) => `${one?.['from']} ${one?.['to']}`)
+    assert.deepEqual(shown, [earlier, later], days)
+  }
+})
+
 test('no span begins before 1970, nor has more days than are answered at once', async () => {
   const asked = (query: string) =>
     spanOf(new URLSearchParams(query), { now: NOW, calendar: UTC, firstDay: async () => null })
