@@ -6,16 +6,17 @@ import { Guard } from './guard.js'
 
 test('a warning has the line that threw, and nothing that a message says', () => {
   const address = '192.0.2.7:8:9'
-  for (const message of [
-    'lost',
-    `lost at ${address}`,
-    `lost    at ${address}`,
-    `\n    at ${address}`,
-  ]) {
+  const messages = ['lost', `lost at ${address}`, `lost    at ${address}`, `\n    at ${address}`]
+  const errors = messages.map((message) => new RangeError(message))
+  const changed = new RangeError(messages[2])
+  assert.match(changed.stack!, /192/, 'once read, a stack keeps its message')
+  changed.message = 'another'
+  errors.push(changed)
+  for (const error of errors) {
     const log = keptLog()
     const guard = new Guard(new BurstLogger(log, () => 0))
     const answer = guard.text('visitor', 'nobody is counted', () => {
-      throw new RangeError(message)
+      throw error
     })
     assert.equal(answer, undefined)
     assert.match(log.lines[0]!, /threw an error of class RangeError at .*guard\.test\.ts:\d+:\d+;/)

@@ -133,6 +133,6 @@ function described(value: unknown): string {
 function sourceLineOf(error: unknown): string {
   if (!(error instanceof Error)) return ''
   const frames = (error.stack ?? '').replace(error.message, '')
-  const frame = / at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(frames)
+  const frame = /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(frames)
   return frame ? ` at ${frame[1]}` : ''
 }
