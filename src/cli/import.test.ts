@@ -3,7 +3,7 @@ import { hash } from 'node:crypto'
 import fs, { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
-import { type Database, DatabaseError } from '../database/database.js'
+import { type Database, DatabaseError, type Queryable } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { importPart } from '../hits/import.js'
 import { createHits } from '../hits/item-hits.js'
@@ -11,6 +11,7 @@ import { eventually } from '../support/eventually.fixture.js'
 import { keptLog } from '../support/kept-log.fixture.js'
 import { removeFolder, temporaryFolder } from '../../test/servers/process.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { importFile } from './import.js'
 
 const folder = temporaryFolder('import')
@@ -173,6 +174,15 @@ each(
       database.transaction((tx) => importPart(tx, list, [{ item: 'late', hits: 1 }], late)),
       /another process imports the same list under --id old-forum/,
     )
+    const next = { from: 2_500, to: 2_501, isLast: true }
+    const unwritten = database.transaction((tx) => {
+      const query: Queryable['query'] = async (sql, values) => {
+        if (sql.startsWith('UPDATE hits_imports')) throw new Error('not written')
+        return tx.query(sql, values)
+      }
+      return importPart(wrapped(tx, { query }), list, [{ item: 'late', hits: 1 }], next)
+    })
+    await assert.rejects(unwritten, /not written/)
     const { rows } = await database.query('SELECT SUM(hits) AS hits FROM hits_counts')
     assert.equal(Number(rows[0]!['hits']), (2_500 * 2_501) / 2)
   },

@@ -28,6 +28,14 @@ test('a request has the address of its mount during the work, and its own afterw
   await request(app).get('/threads/7/page?n=1').expect(200, 'done')
 })
 
+test('a field that does not differ is not set: a framework may have it to be read only', () => {
+  const req = Object.freeze({ url: '/page', originalUrl: '/page', baseUrl: '', params: {} })
+  assert.equal(
+    new Mount(req as Request).during(req as Request, () => 'done'),
+    'done',
+  )
+})
+
 test('a path that a proxy removes comes before the address, mounted or not', async () => {
   const app = express()
   app.use('/threads', (req, res) => {

@@ -79,7 +79,7 @@ const ACTIVITY = filesOf('src/activity').filter(
   (file) => !SLOW_OF_ACTIVITY.includes(file) && !PAGE_TESTS.includes(file),
 )
 const REQUESTS = [
-  ...['middleware', 'mount', 'page', 'page-views', 'router'].map(
+  ...['middleware', 'mount', 'page', 'page-views', 'record-request', 'router'].map(
     (name) => `src/activity/${name}.test.ts`,
   ),
   ...['middleware', 'router'].map((name) => `src/hits/${name}.test.ts`),
