@@ -161,6 +161,55 @@ test('a copy that is first used takes new keys after five seconds, and logs it',
   await copy.database.close()
 })
 
+test('at a foreign mark processes in use take the same new keys, and one says so', async () => {
+  const shared = sharedCache()
+  const opened = await database()
+  let arrived = 0
+  const atOnce = wrapped(opened, {
+    async query(sql, values) {
+      if (sql.startsWith('UPDATE wide_cache_identity')) {
+        arrived++
+        await eventually('both have seen it', () => arrived === 2)
+      }
+      return opened.query(sql, values)
+    },
+  })
+  const one = await bench(shared, atOnce)
+  const two = await bench(shared, atOnce)
+  await one.cache.namespace.enter()
+  await two.cache.namespace.enter()
+  await shared.append(LIST, systemEnvironment.newId())
+  const waited = await Promise.all(
+    [one, two].map(({ cache, waits }) => waits(() => cache.namespace.look({ always: true }))),
+  )
+  const namespace = await namespaceOf(opened)
+  assert(!namespace.equals(ID))
+  for (const { cache } of [one, two]) assert.deepEqual(cache.namespace.id, namespace)
+  for (const ms of waited) assert(ms >= 5_000 && ms < 10_000, `${ms} ms`)
+  assert.equal([...one.log.lines, ...two.log.lines].length, 1)
+  await opened.close()
+})
+
+test('keys in use stay usable while the list of marks is away', async () => {
+  const kept = memory()
+  const world = { isAway: false }
+  const one = await bench(
+    sharedCache({
+      get: (key) =>
+        world.isAway && key === LIST
+          ? Promise.reject(new CacheError('CACHE_UNREACHABLE', 'away'))
+          : kept.get(key),
+    }),
+  )
+  await one.cache.namespace.enter()
+  world.isAway = true
+  const { namespace, cache } = await one.cache.looked({ always: true })
+  assert.deepEqual(namespace, ID)
+  await kept.set(`${keyStartOf(ID)}a`, Buffer.from('own'), 60)
+  for (const own of [one.cache, cache]) assert.equal(String(await own.get('a')), 'own')
+  await one.database.close()
+})
+
 test('a mark that reaches this database node some seconds later is not foreign', async () => {
   const shared = sharedCache()
   const one = await bench(shared)
