@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { wrapped } from '../../test/servers/wrapped.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { ExportQueueIn } from '../export-queue/export-queue.js'
 import { systemEnvironment } from '../support/environment.js'
@@ -33,12 +34,21 @@ test('close() resolves when the run under way has ended and its lease is given b
     },
     { ...systemEnvironment, clock },
   )
+  const observing = new Set<unknown>()
+  queue.instrument({
+    createObservableCounter: () => ({}),
+    createObservableGauge: () => ({}),
+    addBatchObservableCallback: (callback: unknown) => void observing.add(callback),
+    removeBatchObservableCallback: (callback: unknown) => void observing.delete(callback),
+  })
   await queue.migrate()
   await database.transaction((tx) => queue.add('key', 1, tx))
   await clock.advance(EVERY_MS)
   await begun
+  assert.equal(observing.size, 1)
   const closed = queue.close().then(() => steps.push('is closed'))
   await flushPromises()
+  assert.equal(observing.size, 0, 'who observes asks no database that is about to be closed')
   end()
   await closed
   assert.deepEqual(steps, ['exports', 'has exported', 'is closed'])
@@ -46,6 +56,53 @@ test('close() resolves when the run under way has ended and its lease is given b
   assert.deepEqual(rows, [{ lease_owner: null, lease_until: 0 }])
   const left = await database.query('SELECT id FROM export_queue_entries')
   assert.deepEqual(left.rows, [])
+  await database.close()
+})
+
+test('a lease that another process takes while this one asks for it is left to it', async () => {
+  const clock = new ManualClock(0)
+  const database = sqlite(':memory:')
+  let [now, isAsking, asked] = [1_000_000, false, 0]
+  const other = Buffer.alloc(16, 1)
+  const queue = new ExportQueueIn<string, number>(
+    {
+      name: 'queue',
+      database: wrapped(database, {
+        now: async () => now,
+        async query(sql, values) {
+          if (isAsking && sql.startsWith('SELECT lease_owner')) {
+            asked++
+            // Since this process came, a millisecond has passed.
+            now += 1
+            await database.query('UPDATE export_queues SET lease_owner = ?, lease_until = ?', [
+              other,
+              now + leaseMs,
+            ])
+          }
+          return database.query(sql, values)
+        },
+      }),
+      every: EVERY_MS,
+      logger: SILENT,
+      exporter: () => undefined,
+    },
+    { ...systemEnvironment, clock },
+  )
+  const lease = async () => {
+    const { rows } = await database.query('SELECT lease_owner, lease_until FROM export_queues')
+    return rows[0]!
+  }
+  await queue.migrate()
+  await clock.advance(EVERY_MS)
+  await eventually('it has the lease', async () => Number((await lease())['lease_until']) > 0)
+  const leaseMs = Number((await lease())['lease_until']) - now
+  isAsking = true
+  while (asked < 3) {
+    await clock.advance(EVERY_MS)
+    await flushPromises()
+  }
+  await queue.close()
+  assert.deepEqual((await lease())['lease_owner'], other)
   await database.close()
 })
 

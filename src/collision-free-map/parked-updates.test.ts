@@ -41,4 +41,35 @@ for (const [server, url] of [
       assert.equal(affectedRows, queued ?? Number(said[0] === undefined))
     }
   })
+  test(`${server}: parked updates are listed of all maps, of one, and one alone`, async () => {
+    const { database } = openDatabase(await url())
+    opened.push(database)
+    await database.migrate()
+    const [key, value] = [Buffer.from('key'), Buffer.from('value')]
+    const rows = [
+      [1, 'one'],
+      [2, 'two'],
+      [3, 'one'],
+    ] as const
+    for (const [id, name] of rows) {
+      await database.query(
+        'INSERT INTO collision_free_map_parked (id, map, hash, map_key, map_value, reason, ' +
+          'parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+        [id, name, 2, key, value, 'wrong', 3],
+      )
+    }
+    for (const [query, ids] of [
+      [{}, [1, 2, 3]],
+      [{ name: 'one' }, [1, 3]],
+      [{ name: 'one', id: 3 }, [3]],
+      [{ name: 'one', id: 2 }, []],
+      [{ name: 'none' }, []],
+    ] as const) {
+      const listed = await parkedUpdates(database, { ...query, limit: 10 })
+      assert.deepEqual(
+        listed.map(({ id }) => id),
+        ids,
+      )
+    }
+  })
 }

@@ -139,7 +139,10 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   ],
   'collision-free-map': MAP_JUDGES,
   'export-queue': MAP_JUDGES,
-  buckets: MAP_JUDGES,
+  buckets: [
+    ...MAP_JUDGES,
+    choice("transactions of the site's own", '.', ['test/transactions/transactions.test.ts']),
+  ],
   'wide-cache': [
     simulation('protocol', 0, 50),
     units(WIDE_CACHE, TOGETHER),

@@ -10,7 +10,8 @@ import { after, describe, test } from 'node:test'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { promisify } from 'node:util'
 import { CollisionFreeMap } from '../../src/collision-free-map/index.js'
-import { DatabaseError } from '../../src/database/database.js'
+import { type Database, DatabaseError } from '../../src/database/database.js'
+import { openDatabase } from '../../src/database/open.js'
 import { ExportQueueIn } from '../../src/export-queue/export-queue.js'
 import { ExportQueue, type RunSql } from '../../src/export-queue/index.js'
 import { systemClock } from '../../src/support/clock.js'
@@ -19,6 +20,7 @@ import { fewOrMany } from '../scale.js'
 import { removeFolder, temporaryFolder } from '../servers/process.js'
 import { onMariadb } from '../servers/mariadb.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../servers/shared.js'
+import { wrapped } from '../servers/wrapped.js'
 
 interface Library {
   readonly pool: RunSql
@@ -188,6 +190,34 @@ for (const [server, urlOf] of Object.entries(SERVERS)) {
       })
       assert.deepEqual(new Set(await exported()), new Set(values))
     }))
+
+  test(`${server}: what could not be read of the database is read again`, async () => {
+    const url = await urlOf()
+    const { database } = openDatabase(url)
+    const db = await open(driver, url)
+    let fails = true
+    const query: Database['query'] = (sql, values) =>
+      fails && sql.startsWith('SELECT id FROM wide_cache_identity')
+        ? Promise.reject(new Error('not read'))
+        : database.query(sql, values)
+    const queue = new ExportQueue({
+      database: wrapped(database, { query }),
+      name: 'mails',
+      every: false,
+      exporter: () => undefined,
+    })
+    try {
+      await queue.migrate()
+      const add = () => db.transaction((run) => queue.add('a', 1, run))
+      await assert.rejects(add(), /not read/)
+      fails = false
+      await add()
+      assert.equal(await queue.process(), 1)
+    } finally {
+      await Promise.all([queue.close(), db.close()])
+      await database.close()
+    }
+  })
 
   test(`${server}: 20,000 updates of a map in one call count once`, async () => {
     const url = await urlOf()
