@@ -60,7 +60,7 @@ export async function failingEntries(database: Queryable, query: ParkedQuery): P
 
 /** The lease on an entry's range, if nobody is at work there. */
 function resting(name: string, id: number): Sql {
-  return sql`queue = ${name} AND resting = 1 AND failures > 0 AND (
+  return sql`queue = ${name} AND resting = 1 AND (
     SELECT hash FROM export_queue_entries WHERE id = ${id}) BETWEEN first_hash AND last_hash`
 }
 

@@ -100,6 +100,13 @@ describe('redis: what the server says, and what to do', () => {
   test('a reply without a row has none', () => {
     assert.match(new RedisRefusal('h:1', 'ERR OOMPH').message, /refused the request \(ERR OOMPH\)$/)
   })
+  test('what a reply quotes of the request is left out', () => {
+    const reply = "ERR unknown command 'GETX', with args beginning with: 'key' 'a\nb'"
+    assert.match(
+      new RedisRefusal('h:1', reply).message,
+      /refused the request \(ERR unknown command 'GETX'\): use Redis/,
+    )
+  })
 })
 
 function shown(error: unknown): string {

@@ -4,9 +4,10 @@ import type { Database } from '../../database/database.js'
 import { mysql } from '../../database/mysql/mysql.js'
 import { postgres } from '../../database/postgres/postgres.js'
 import { sqlite } from '../../database/sqlite/sqlite.js'
+import { execute } from '../../database/sql.js'
 import { table } from '../../database/table.js'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../../test/servers/shared.js'
-import { outstandingIn, readLedgerSums } from './sums.js'
+import { missingSince, outstandingIn, readLedgerSums } from './sums.js'
 import { enterName } from './name-settings.js'
 
 const NOW = 1_800_000_000_000
@@ -67,5 +68,27 @@ for (const [where, open] of databases) {
     assert.deepEqual(await sums('one'), [0, 2, 1], 'the longest stays')
     assert.deepEqual(await sums('unused'), [0, 2, 1], 'no process has said a time')
     assert.deepEqual(await sums('unknown'), [0, 0, 0])
+  })
+  test(`${where}: missing rows are those on their way, and those gone since a moment`, async () => {
+    const database = await open()
+    after(() => database.close())
+    await database.migrate(['wide-cache'])
+    const since = NOW - 60_000
+    const fields = ['issued', 'committed', 'quarantined', 'dropped', 'lost', 'gone', 'gone_at']
+    const writers = table('wide_cache_writers', ['name', 'writer'], ...fields, 'last_seen')
+    for (const [id, [row, seenAt, missing]] of (
+      [
+        // On their way: 32 - 16 - 1 - 4. That others have not come was known before.
+        [[32, 16, 1, 2, 4, 7, since - 1], since, 11],
+        [[32, 16, 1, 2, 4, 7, since], since, 11 + 7],
+        [[32, 16, 1, 2, 4, 6, since - 1], since, 11 + 7],
+        [[32, 16, 1, 2, 4, 7, since], since - 1, 0],
+      ] as const
+    ).entries()) {
+      const name = `site-${id}`
+      await writers.insert(database, [[name, Buffer.alloc(16, id + 1), ...row, seenAt]])
+      const { rows } = await execute(database)`SELECT (${missingSince(since, name)}) AS missing`
+      assert.equal(Number(rows[0]!['missing']), missing, name)
+    }
   })
 }

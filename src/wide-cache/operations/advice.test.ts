@@ -72,6 +72,8 @@ test('a database that takes no visits, a collector that is away, and a wrong clo
   ] as const) {
     assert.match(String(advice(vitals)), begin)
   }
+  const longest = { writer: { ...HEALTHY, unconfirmedMs: 75_000 }, lagMs: 75_000 }
+  assert.equal(advice(longest), undefined, 'as long as it may take')
 })
 
 test('the sentence does not change while its cause stays', async () => {

@@ -1,0 +1,41 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { wrappedDatabase } from '../../test/servers/wrapped.js'
+import { sqlite } from '../database/sqlite/sqlite.js'
+import { table } from '../database/table.js'
+import { failingEntries, failingEntryActions } from './failing-entries.js'
+
+const LEASES = table(
+  'export_queue_leases',
+  ['queue', 'holder'],
+  'first_hash',
+  'last_hash',
+  'held_until',
+  'failures',
+  'resting',
+  'failed_at',
+  'reason',
+)
+const KEY = ['queue', 'hash', 'version'] as const
+const ENTRIES = table('export_queue_entries', KEY, 'entry_key', 'entry_value')
+
+test('an entry that cannot be removed stays with what is known of its failures', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  await LEASES.insert(database, [['out', Buffer.alloc(16, 1), 0, 9, 5_000, 5, 1, 4_000, 'wrong']])
+  await ENTRIES.insert(database, [['out', 7, 1, Buffer.from('key'), Buffer.from('value')]])
+  const query = { name: 'out', limit: 10 }
+  const [entry] = await failingEntries(database, query)
+  assert(entry)
+  const failing = wrappedDatabase(database, {}, (tx) => ({
+    query: (sql, values) =>
+      sql.startsWith('DELETE FROM export_queue_entries')
+        ? Promise.reject(new Error('not removed'))
+        : tx.query(sql, values),
+  }))
+  await assert.rejects(failingEntryActions(failing).skip(entry), /not removed/)
+  assert.deepEqual(await failingEntries(database, query), [entry])
+  assert.equal(await failingEntryActions(database).skip(entry), undefined)
+  assert.deepEqual(await failingEntries(database, query), [])
+  await database.close()
+})
