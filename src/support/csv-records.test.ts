@@ -48,6 +48,7 @@ test('of a wrong record the first problem is told, and the next one is read', as
     ['"c"d,a"b', 'text follows a closing quote'],
     [`${long}y`, 'a cell is over 4096 bytes'],
     [`${long}yy,"c"d`, 'a cell is over 4096 bytes'],
+    [`"c"d,${long}y`, 'text follows a closing quote'],
     [Buffer.from('"c"d,\xff', 'latin1'), 'text follows a closing quote'],
     [Buffer.from('\xff,a"b', 'latin1'), 'it is not in UTF-8'],
   ] as const) {
