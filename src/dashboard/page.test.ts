@@ -271,6 +271,11 @@ test('one range holds for the whole page, is in its address, and steps through t
     await shows(tile(page, 'views'), new RegExp(`^${written(now)} ${change}$`))
     await shows(page.locator('#tile-visitors'), /^Visitors[\d,]+$/)
     assert.equal(await bars(page).count(), 24)
+    const edges = (await page.evaluate(`Array.from(document.querySelectorAll('path.bar'), (bar) => {
+      const { left, right } = bar.getBoundingClientRect()
+      return [left, right]
+    })`)) as [number, number][]
+    edges.slice(1).forEach(([left], at) => assert(left > edges[at]![1], 'bars stand apart'))
     await shows(page.locator('[data-hits=threads] tbody tr'), /^threads-190037%0%$/)
     for (const [name, count, unit] of [
       ['12 months', 12, 'month'],
@@ -680,11 +685,25 @@ test('a site without page views sees what works, and what may be missing', () =>
         'To do: A page view has come',
       ],
     )
+    assert.equal(await page.locator('.start pre', { hasText: 'dimensions:' }).count(), 0)
     await hides(page.locator('#lists'))
     await shows(tile(page, 'seen'), /^–$/)
     assert.deepEqual(await violationsOf(page), [])
     assert.deepEqual(complaints, [])
   }))
+
+test('a site without views and dimensions sees how it would have some', () =>
+  onStage(
+    {},
+    async ({ page, source }) => {
+      const asOf = new Date(BEGIN).toISOString()
+      const nothing = async () => ({ figures: [], asOf, stale: false })
+      Object.assign(source, { history: nothing, top: nothing, firstDay: async () => null })
+      await page.reload()
+      await shows(page.locator('.start pre', { hasText: 'dimensions:' }), /referrerHost/)
+    },
+    { dimensions: ['page'] },
+  ))
 
 test('a spike is labelled, and cut only where somebody asks; notes are pinned to their bars', () =>
   onStage({}, async ({ page, source }) => {

@@ -44,6 +44,8 @@ export interface Opening {
   readonly large?: boolean
   /** The time zone of the site. */
   readonly zone?: string
+  /** @default all */
+  readonly dimensions?: readonly string[]
 }
 
 let assets: string | undefined
@@ -62,9 +64,16 @@ export async function onStage(
   browser: Browser,
   settings: BrowserContextOptions,
   play: (scene: Scene) => Promise<void>,
-  { failing = [], status = /^Live$/, query = '', large = false, zone = 'UTC' }: Opening = {},
+  {
+    failing = [],
+    status = /^Live$/,
+    query = '',
+    large = false,
+    zone = 'UTC',
+    dimensions,
+  }: Opening = {},
 ): Promise<void> {
-  const source = new (large ? LargeSource : InventedSource)(clock.now)
+  const source = new (large ? LargeSource : InventedSource)(clock.now, dimensions)
   const days = calendarOf(timeZoneOption(zone))
   source.calendar = { current: days, read: async () => days }
   for (const question of failing) source.failing.add(question)
