@@ -1191,6 +1191,10 @@ test('the operation is a page of its own, whose scripts come when it is opened',
     assert.equal(await page.locator('#grid tbody tr').count(), 11 + 1)
     assert.equal(await page.locator('#grid .drained').count(), 3)
     assert.equal(await page.locator('#grid tbody tr').first().locator('td').count(), 15)
+    assert.deepEqual(await page.locator('#grid thead tr th').allTextContents(), [
+      'Layer',
+      ...Array.from({ length: 15 }, (_, at) => `Column ${at + 1}`),
+    ])
     assert.equal(await page.locator('.strip li').count(), 30)
     assert.equal(await page.locator('.strip .differs').count(), 1)
     await shows(page.locator('#health'), /This process reaches .* It differs by <b>3<\/b> rows\./s)
