@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
+import { wrappedDatabase } from '../../test/servers/wrapped.js'
 import { openDatabase } from '../database/open.js'
 import { parkedUpdateActions, parkedUpdates } from './parked-updates.js'
 
@@ -71,5 +72,31 @@ for (const [server, url] of [
         ids,
       )
     }
+  })
+  test(`${server}: an update that cannot leave the table is not queued again`, async () => {
+    const { database } = openDatabase(await url())
+    opened.push(database)
+    await database.migrate()
+    const name = 'stays'
+    await database.query(
+      'INSERT INTO collision_free_map_parked (id, map, hash, map_key, map_value, reason, ' +
+        'parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+      [1, name, 2, Buffer.from('key'), Buffer.from('value'), 'wrong', 3],
+    )
+    const failing = wrappedDatabase(database, {}, (tx) => ({
+      query: (sql, values) =>
+        sql.startsWith('DELETE FROM collision_free_map_parked')
+          ? Promise.reject(new Error('not removed'))
+          : tx.query(sql, values),
+    }))
+    const [parked] = await parkedUpdates(database, { name, limit: 1 })
+    for (const verb of ['retry', 'skip'] as const) {
+      await assert.rejects(parkedUpdateActions(failing)[verb](parked!), /not removed/)
+    }
+    assert.deepEqual(await parkedUpdates(database, { name, limit: 1 }), [parked])
+    const { rows } = await database.query('SELECT id FROM collision_free_map_queue WHERE map = ?', [
+      name,
+    ])
+    assert.deepEqual(rows, [])
   })
 }
