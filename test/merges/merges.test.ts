@@ -26,7 +26,11 @@ async function left(
   for (const work of processes) await work(site, name)
   const found: Record<string, Record<string, string>> = {}
   for (const [table, columns] of Object.entries(leaves)) {
-    const sql = `SELECT * FROM ${table} WHERE ${NAMED[table] ?? 'name'} LIKE ?`
+    const key = await site.database.query(
+      `SELECT name FROM pragma_table_info('${table}') WHERE pk > 0 ORDER BY pk`,
+    )
+    const order = key.rows.map(({ name }) => String(name)).join(', ')
+    const sql = `SELECT * FROM ${table} WHERE ${NAMED[table] ?? 'name'} LIKE ? ORDER BY ${order}`
     const { rows } = await site.database.query(sql, [`%${name}`])
     const valuesOf = (column: string): string => rows.map((row) => String(row[column])).join(' ')
     found[table] = Object.fromEntries(
