@@ -70,6 +70,33 @@ test('a lease, or a rest, that was taken while the clock was ahead is over', asy
   }
 })
 
+test('a success is one statement: it ends the lease, or forgets one of its failures', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  const migrated = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
+  const leases = new RangeLeases(migrated, 'out', systemEnvironment)
+  for (const [failures, left] of [
+    [0, []],
+    [1, [{ failures: 1, held_until: 0 }]],
+    [3, [{ failures: 2, held_until: 0 }]],
+  ] as const) {
+    await database.query('DELETE FROM export_queue_leases')
+    const { holder } = (await database.transaction((tx) => leases.take(tx, { first: 0, last: 9 })))!
+    let asked = 0
+    const isOwn = await database.transaction((tx) => {
+      const query: Transaction['query'] = (sql, values) => {
+        asked++
+        return tx.query(sql, values)
+      }
+      return leases.succeed(wrapped(tx, { query }), { holder, failures })
+    })
+    assert.deepEqual([isOwn, asked], [true, 1])
+    const { rows } = await database.query('SELECT failures, held_until FROM export_queue_leases')
+    assert.deepEqual(rows, left)
+  }
+  await database.close()
+})
+
 test('a lease that is renewed, or rests, while another process looks at it stays', async () => {
   for (const { failures, passedMs, restMs } of [
     { failures: 0, passedMs: LEASE_MS + 1_000, restMs: undefined },
