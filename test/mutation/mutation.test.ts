@@ -215,6 +215,7 @@ test('every folder of the sources has judges, and those near a source come first
   assert.deepEqual(near('activity/certificate.ts'), [
     'src/activity/certificate.test.ts',
     'src/activity/day-closing.test.ts',
+    'src/activity/remove-value.test.ts',
     'src/activity/tampering.test.ts',
     'src/activity/zones.test.ts',
   ])
