@@ -23,3 +23,24 @@ test('a warning has the line that threw, and nothing that a message says', () =>
     assert.doesNotMatch(log.lines[0]!, /192/)
   }
 })
+
+test('an error that cannot be read costs its line, and nothing else', () => {
+  const throwing = (): never => {
+    throw new Error('not to be read')
+  }
+  for (const fields of [
+    { stack: { value: [{ line: 1 }] } },
+    { message: { value: Symbol('lost') } },
+    { message: { get: throwing } },
+    { stack: { get: throwing } },
+  ] as readonly PropertyDescriptorMap[]) {
+    const log = keptLog()
+    const guard = new Guard(new BurstLogger(log, () => 0))
+    const error = Object.defineProperties(new RangeError('lost'), fields)
+    const answer = guard.text('visitor', 'nobody is counted', () => {
+      throw error
+    })
+    assert.equal(answer, undefined)
+    assert.match(log.lines[0]!, /threw an error of class RangeError.*; nobody is counted/)
+  }
+})

@@ -128,11 +128,15 @@ function described(value: unknown): string {
 
 /**
  * ` at file:line:column`, from the last of an error's stack frames to be called; its message is not
- * looked at.
+ * looked at. Never throws.
  */
 function sourceLineOf(error: unknown): string {
-  if (!(error instanceof Error)) return ''
-  const frames = (error.stack ?? '').replace(error.message, '')
-  const frame = /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(frames)
-  return frame ? ` at ${frame[1]}` : ''
+  try {
+    if (!(error instanceof Error)) return ''
+    const frames = String(error.stack).replace(String(error.message), '')
+    const frame = /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(frames)
+    return frame ? ` at ${frame[1]}` : ''
+  } catch {
+    return ''
+  }
 }
