@@ -133,7 +133,7 @@ function described(value: unknown): string {
 function sourceLineOf(error: unknown): string {
   try {
     if (!(error instanceof Error)) return ''
-    const frames = String(error.stack).replace(String(error.message), '')
+    const frames = (error.stack ?? '').replace(error.message, '')
     const frame = /^ {4}at (?:[^(\n]*\()?([^()\n]+:\d+:\d+)\)?$/m.exec(frames)
     return frame ? ` at ${frame[1]}` : ''
   } catch {
