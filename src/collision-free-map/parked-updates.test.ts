@@ -2,11 +2,20 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { sharedMysqlUrl, sharedPostgresUrl } from '../../test/servers/shared.js'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
+import type { Database } from '../database/database.js'
 import { openDatabase } from '../database/open.js'
 import { parkedUpdateActions, parkedUpdates } from './parked-updates.js'
 
 const opened: { close(): Promise<void> }[] = []
 after(() => Promise.all(opened.map((one) => one.close())))
+
+async function park(database: Database, id: number, name: string): Promise<void> {
+  await database.query(
+    'INSERT INTO collision_free_map_parked (id, map, hash, map_key, map_value, reason, ' +
+      'parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
+    [id, name, 2, Buffer.from('key'), Buffer.from('value'), 'wrong', 3],
+  )
+}
 
 for (const [server, url] of [
   ['SQLite', () => 'sqlite::memory:'],
@@ -18,18 +27,13 @@ for (const [server, url] of [
     opened.push(database)
     await database.migrate()
     const name = 'twice'
-    const [key, value] = [Buffer.from('key'), Buffer.from('value')]
     const actions = parkedUpdateActions(database)
     for (const [first, second, queued] of [
       ['retry', 'retry', 1],
       ['retry', 'skip', undefined],
       ['skip', 'skip', 0],
     ] as const) {
-      await database.query(
-        'INSERT INTO collision_free_map_parked (id, map, hash, map_key, map_value, reason, ' +
-          'parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        [1, name, 2, key, value, 'wrong', 3],
-      )
+      await park(database, 1, name)
       const [parked] = await parkedUpdates(database, { name, limit: 1 })
       const said = await Promise.all([actions[first](parked!), actions[second](parked!)])
       assert.deepEqual(said.toSorted(), ['it is no longer there', undefined])
@@ -46,19 +50,12 @@ for (const [server, url] of [
     const { database } = openDatabase(await url())
     opened.push(database)
     await database.migrate()
-    const [key, value] = [Buffer.from('key'), Buffer.from('value')]
     const rows = [
       [1, 'one'],
       [2, 'two'],
       [3, 'one'],
     ] as const
-    for (const [id, name] of rows) {
-      await database.query(
-        'INSERT INTO collision_free_map_parked (id, map, hash, map_key, map_value, reason, ' +
-          'parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-        [id, name, 2, key, value, 'wrong', 3],
-      )
-    }
+    for (const [id, name] of rows) await park(database, id, name)
     for (const [query, ids] of [
       [{}, [1, 2, 3]],
       [{ name: 'one' }, [1, 3]],
@@ -78,11 +75,7 @@ for (const [server, url] of [
     opened.push(database)
     await database.migrate()
     const name = 'stays'
-    await database.query(
-      'INSERT INTO collision_free_map_parked (id, map, hash, map_key, map_value, reason, ' +
-        'parked_at) VALUES (?, ?, ?, ?, ?, ?, ?)',
-      [1, name, 2, Buffer.from('key'), Buffer.from('value'), 'wrong', 3],
-    )
+    await park(database, 1, name)
     const failing = wrappedDatabase(database, {}, (tx) => ({
       query: (sql, values) =>
         sql.startsWith('DELETE FROM collision_free_map_parked')
