@@ -14,6 +14,7 @@ import { handOver, startPostgres, type Postgres } from '../../../test/servers/po
 import { removeFolder, temporaryFolder } from '../../../test/servers/process.js'
 import { type Relay, startRelay } from '../../../test/servers/relay.js'
 import { sharedPostgresUrl } from '../../../test/servers/shared.js'
+import { eventually } from '../../support/eventually.fixture.js'
 import { keptLog } from '../../support/kept-log.fixture.js'
 import { SILENT } from '../../support/logger.js'
 import { rejects } from '../../testing/rejects.js'
@@ -445,6 +446,21 @@ describe('PostgreSQL when the network, a server or a user fails', { concurrency:
     await rejects(refused, 'capacity', '25006')
     const again = (await backends()).filter((pid) => before.includes(pid))
     assert.deepEqual(again, [])
+  })
+
+  test('idle connections of a server that is left are closed at once', async () => {
+    const { url, relay } = await relayed(await sharedPostgresUrl())
+    // No connection closes because it is idle.
+    const sessions = new PostgresSessions({ ...poolOptions(url)[0]!, idleTimeoutMillis: 0 })
+    try {
+      const three = await Promise.all([1, 2, 3].map(() => sessions.acquire()))
+      for (const session of three) await session.recycle()
+      assert.equal(relay.connections, 3)
+      sessions.leave(new Error('left'))
+      await eventually('they are closed', () => relay.connections === 0)
+    } finally {
+      await sessions.close()
+    }
   })
 
   test('callers that wait for a connection of a server that is left get a new one', async () => {

@@ -499,13 +499,27 @@ test(
   },
 )
 
-test('more prepared statements than are kept do no harm', async () => {
+test('a prepared statement is kept until 64 others have been', async () => {
   const database = new SqliteDatabase(':memory:')
-  for (let n = 0; n < 200; n++) {
-    assert.deepEqual((await database.query(`SELECT ${n} AS n`)).rows, [{ n }])
+  const first = 'SELECT 0 AS n'
+  try {
+    // The question about it is another one, too.
+    for (const [others, runs] of [
+      [0, 1],
+      [63, 2],
+      [64, 1],
+    ] as const) {
+      for (let n = 1; n < others; n++) {
+        assert.deepEqual((await database.query(`SELECT ${n} AS n`)).rows, [{ n }])
+      }
+      assert.deepEqual((await database.query(first)).rows, [{ n: 0 }])
+      // Of this statement as it was prepared last; SQLite may still have older ones.
+      const { rows } = await database.query('SELECT run FROM sqlite_stmt WHERE sql = ?', [first])
+      assert.equal(Number(rows[0]!['run']), runs, `after ${others} others`)
+    }
+  } finally {
+    await database.close()
   }
-  assert.deepEqual((await database.query('SELECT 3 AS n')).rows, [{ n: 3 }])
-  await database.close()
 })
 
 test('without the package libsql the error says how to get it', async () => {
