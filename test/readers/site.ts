@@ -83,6 +83,12 @@ export class Site {
     await this.database.close()
   }
 
+  /** Time passes for the database and for all objects. */
+  async passes(ms: number): Promise<void> {
+    this.now += ms
+    await Promise.all(this.#opened.map(({ clock }) => clock.advance(ms)))
+  }
+
   /** Makes an object of the site, which is closed with it. */
   opens<T extends { close(): Promise<unknown> }>(make: (environment: Environment) => T): T {
     const clock = new ManualClock(this.now)
