@@ -16,7 +16,10 @@ const LOCAL = {
 } as const
 
 test('a day has one note, in the files of the history, but not where they are shared', async () => {
-  const activity = createActivity({ ...LOCAL, timeZone: 'Asia/Tokyo' })
+  const database = sqlite(':memory:')
+  // What no statement orders comes in another order.
+  await database.query('PRAGMA reverse_unordered_selects = ON')
+  const activity = createActivity({ ...LOCAL, database, timeZone: 'Asia/Tokyo' })
   const app = express()
   app.use('/shared', activity.dashboard({ shared: true }))
   app.use(activity.dashboard({ authorize: () => true }))
@@ -30,6 +33,7 @@ test('a day has one note, in the files of the history, but not where they are sh
     await activity.note('2026-05-18', 'Later')
     await activity.note('2026-05-18', null)
     await activity.note('2026-05-19', 'Not in this range')
+    await activity.note('2026-05-12', 'Before')
     const notesOf = async (path: string, range: string) => {
       const { body } = await request(app).get(`/${path}.json?${range}`).expect(200)
       return body.figures.map(({ note }: { note?: string }) => note)
@@ -40,7 +44,7 @@ test('a day has one note, in the files of the history, but not where they are sh
     const hours = await notesOf('shown', 'from=2026-05-17&to=2026-05-17')
     assert.deepEqual(hours, [note, ...Array(23).fill(undefined)])
     const weeks = await notesOf('shown', 'from=2026-05-04&to=2026-06-07')
-    assert.deepEqual(weeks.slice(0, 3), [undefined, note, 'Not in this range'])
+    assert.deepEqual(weeks.slice(0, 3), [undefined, `Before · ${note}`, 'Not in this range'])
     const { text } = await request(app).get(`/shown.csv?${days}`).expect(200)
     const [head, , day] = text.split('\r\n')
     assert.equal(head, 'start,pageViews,visitors,bots,note,before')
@@ -52,6 +56,7 @@ test('a day has one note, in the files of the history, but not where they are sh
     await activity.note('2026-05-17', null)
   } finally {
     await activity.close()
+    await database.close()
   }
 })
 

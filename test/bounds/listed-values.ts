@@ -58,6 +58,17 @@ async function listed(name: string, by: 'hour' | 'day', dimension: string) {
   return periods
 }
 
+/** The values with the most views of a day's hours, and of equals those that come first. */
+async function mostViewed(name: string, dimension: string, day: number) {
+  const sums = new Map<string, number>()
+  for (const [hour, { values }] of await listed(name, 'hour', dimension)) {
+    if (Math.floor((hour * HOUR_MS) / DAY_MS) !== day) continue
+    for (const [value, n] of values) sums.set(value, (sums.get(value) ?? 0) + n)
+  }
+  const byViews = [...sums].sort(([a, n], [b, m]) => m - n || (a < b ? -1 : 1))
+  return new Map(byViews.slice(0, OF_A_DAY))
+}
+
 /** However much came: the bound, the sum of all, and what is listed is no more than there was. */
 async function assertListed(name: string, recount: ViewsRecount, bounds: { hour: number }) {
   for (const by of ['hour', 'day'] as const) {
@@ -73,6 +84,7 @@ async function assertListed(name: string, recount: ViewsRecount, bounds: { hour:
         // The hours of a day may each have listed others.
         const isWhole = by === 'hour' ? all.size <= FOLDED : all.size <= OF_A_DAY
         if (isWhole) assert.deepEqual(values, all, `no value is among the others`)
+        if (by === 'day') assert.deepEqual(values, await mostViewed(name, dimension, at))
       }
     }
   }
