@@ -17,7 +17,7 @@ const EACH_SECOND = ['* * * * * *', 1] as const
 const EACH_MINUTE = ['0 * * * * *', 60] as const
 
 /** A collector whose drains and recounts end when told, after what they wait for. */
-function bench([line, periodSeconds]: readonly [string, number]) {
+function bench([line, periodSeconds]: readonly [string, number], random = 0) {
   const manual = new ManualClock(NOW)
   const clock = {
     now: () => wallRead(manual.now()),
@@ -50,7 +50,7 @@ function bench([line, periodSeconds]: readonly [string, number]) {
       settings: { name: 'test' },
       chores,
       clock,
-      environment: { clock, random: () => 0, newId: () => Buffer.alloc(16) },
+      environment: { clock, random: () => random, newId: () => Buffer.alloc(16) },
       logger: new BurstLogger(log, clock.elapsed),
       database: {
         async migrate() {
@@ -103,6 +103,19 @@ function pending() {
   })
   return { promise, end, fail }
 }
+
+test('the collectors of several names begin at moments of their own', async () => {
+  const all = [0, 0.5, 0.99].map((random) => bench(EACH_MINUTE, random))
+  const begun = () => all.map(({ done }) => done.length > 0)
+  const passes = (ms: number) => Promise.all(all.map(({ clock }) => clock.advance(ms)))
+  await passes(60_025)
+  assert.deepEqual(begun(), [true, false, false])
+  await passes(30)
+  assert.deepEqual(begun(), [true, true, false])
+  await passes(30)
+  assert.deepEqual(begun(), [true, true, true])
+  for (const { collector } of all) await collector.end()
+})
 
 test('a run far from the next drains, recounts, and then gives the lease back', async () => {
   const { clock, world, done, collector } = bench(EACH_MINUTE)
