@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startRedis } from '../../../test/servers/redis.js'
+import { startRelay } from '../../../test/servers/relay.js'
 import { redisAddress } from '../../cache/redis/address.js'
 import { redisInfo } from '../../cache/redis/info.js'
 import { eventually } from '../../support/eventually.fixture.js'
@@ -94,6 +95,19 @@ test('the connection that asks a server is closed, also where that refuses a par
     const info = await redisInfo(address, 5_000)
     assert.deepEqual([info.get('role'), info.get('config:save')], ['master', undefined])
   } finally {
+    await server.stop()
+  }
+})
+
+test('the connection to a server that does not tell of itself is closed, too', async () => {
+  const server = await startRedis(['--rename-command', 'INFO', 'NONE'])
+  const relay = await startRelay(Number(new URL(server.url).port))
+  try {
+    const address = redisAddress('server', `redis://127.0.0.1:${relay.port}`)
+    await assert.rejects(redisInfo(address, 5_000), /unknown command/)
+    await eventually('no connection is left', () => relay.connections === 0)
+  } finally {
+    await relay.close()
     await server.stop()
   }
 })

@@ -110,6 +110,22 @@ test('an idle session ends after 12 s, unless it is taken or destroyed before', 
   }
 })
 
+test('a session that was idle for too long is closed, though no timer has fired', async (t) => {
+  mockTimers(t)
+  const { session, asked } = scene()
+  for (const [idleMs, isTaken, expected] of [
+    [IDLE_MS - 1, true, ['released']],
+    [IDLE_MS, false, ['released', 'ended']],
+  ] as const) {
+    await session.recycle()
+    const at = performance.now() + idleMs
+    const now = t.mock.method(performance, 'now', () => at)
+    assert.equal(session.take(), isTaken)
+    now.mock.restore()
+    assert.deepEqual(asked.splice(0), expected)
+  }
+})
+
 test('a session is reset once after what may have changed its state', async () => {
   const { session, asked, answer, listeners } = scene()
   const use = async (sql: string): Promise<readonly string[]> => {
