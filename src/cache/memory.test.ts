@@ -73,12 +73,14 @@ test('memory: an append makes room at once, at the cost of what is used least', 
   assert.notEqual(await cache.get('second'), undefined)
 })
 
-test('memory: deleting, replacing and expiring gives the room back', async () => {
+test('memory: deleting, replacing, expiring and counting gives the room back', async () => {
   const cache = memory({ maxBytes: MIB, maxItemBytes: MIB / 2, now })
   const big = Buffer.alloc(400 * 1024)
   await cache.set('keep', big, 3600)
   for (let i = 0; i < 50; i++) {
     await cache.set('k', big, 1)
+    await cache.set('n', Buffer.from('1'), 3600)
+    for (let j = 0; j < 200; j++) await cache.increment('n')
     if (i % 3 === 0) await cache.delete('k')
     if (i % 3 === 1) {
       elapsed += 2000

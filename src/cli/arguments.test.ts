@@ -184,6 +184,12 @@ test('quarantine takes what is to be done and with which frames', () => {
   })
 })
 
+test('parked takes updates of maps and entries of queues', () => {
+  const asked = commandOf(['parked', 'retry', 'update-12', 'entry-7'])
+  assert(asked.command === 'parked')
+  assert.deepEqual(asked.options.action, { verb: 'retry', ids: ['update-12', 'entry-7'] })
+})
+
 test('the format of the log is known whatever else is wrong', () => {
   assert.equal(logFormatOf([]), 'text')
   assert.equal(logFormatOf(['--log', 'json', '--nonsense', 'x']), 'json')

@@ -54,14 +54,36 @@ test('a longer lifetime of cells starts a collector anew, and the old one ends',
 
   const log = keptLog()
   const stop = new AbortController()
-  const given = { ...UNSET, cache: collectors, database: left, collect: '* * * * * *' }
+  const asks: string[] = []
+  const runs = { begun: 0, mayEnd: (): void => undefined }
+  const mayEnd = new Promise<void>((resolve) => (runs.mayEnd = resolve))
+  const own = wrapped(left, {
+    query: (sql, values) => {
+      asks.push(sql)
+      return database.query(sql, values)
+    },
+    transaction: async (work) => {
+      runs.begun++
+      await mayEnd
+      return database.transaction(work)
+    },
+  })
+  const given = { ...UNSET, cache: collectors, database: own, collect: '* * * * * *' }
   const ended = collect(given as never, log, stop.signal)
   const begun = () => log.matching(/collecting "/)
-  await eventually('all are looked at', () => begun().length >= 3)
+  await eventually('all are looked at, and drained', () => begun().length >= 3 && runs.begun >= 2)
   await database.query(
     "UPDATE wide_cache_names SET cell_ttl_seconds = cell_ttl_seconds + 60 WHERE name = 'site'",
   )
+  const looks = () => asks.filter((sql) => / FROM wide_cache_names /.test(sql)).length
+  const looked = looks()
+  await eventually('it looks again', () => looks() > looked)
+  await new Promise((resolve) => setTimeout(resolve, 100))
+  assert.equal(begun().length, 3, 'the run that has begun is waited for')
+  runs.mayEnd()
   await eventually('the name is collected anew', () => begun().length === 4)
+  const rights = asks.filter((sql) => sql.startsWith('DELETE FROM wide_cache_writers WHERE 1 = 0'))
+  assert.equal(rights.length, 1, 'rights are looked at once')
   assert.deepEqual(begun(), [
     'wide-cache: collecting "hits.threads" (hits)',
     begun()[1],
