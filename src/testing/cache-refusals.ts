@@ -25,7 +25,9 @@ export function testCacheRefusals(it: CacheTest): void {
 
   it('keys that differ in one character are different keys', async (cache, key) => {
     const start = `${key}:`
-    const others = ['%41', '%2F', 'a/../b', 'a//b', 'a.', 'a:', '&amp;'].map((one) => start + one)
+    const others = ['%41', '%2F', 'a/../b', 'a/b', 'a//b', 'a.', 'a:', '&amp;'].map(
+      (one) => start + one,
+    )
     const longest = CHARACTERS.map((character) => start.padEnd(249, '~') + character)
     const all = [...CHARACTERS.map((character) => start + character), ...others, ...longest]
     for (const one of all) assert.equal(await cache.set(one, bytes(one), 60), true)

@@ -126,12 +126,12 @@ export function testCacheValues(
 
   it('a value ends with its TTL, which append and increment keep', async (cache, key) => {
     const store = async (start: string, ttlSeconds: number): Promise<void> => {
-      await cache.set(`${start}:append`, bytes('1'), ttlSeconds)
-      await cache.set(`${start}:number`, bytes('1'), ttlSeconds)
-      await cache.add(`${start}:add`, bytes('1'), ttlSeconds)
-      await cache.increment(`${start}:initial`, 1, { initial: 5, ttlSeconds })
-      await cache.append(`${start}:append`, bytes('2'))
-      await cache.increment(`${start}:number`)
+      assert.equal(await cache.set(`${start}:append`, bytes('1'), ttlSeconds), true)
+      assert.equal(await cache.set(`${start}:number`, bytes('1'), ttlSeconds), true)
+      assert.equal(await cache.add(`${start}:add`, bytes('1'), ttlSeconds), true)
+      assert.equal(await cache.increment(`${start}:initial`, 1, { initial: 5, ttlSeconds }), 5)
+      assert.equal(await cache.append(`${start}:append`, bytes('2')), true)
+      assert.equal(await cache.increment(`${start}:number`), 2)
     }
     await store(key, 2)
     await store(`${key}:long`, 60)

@@ -96,7 +96,8 @@ function testValuesBy(it: QueryTest, { textType, binaryType, keepsNul }: Columns
 
   it('text that is no UTF-8 is replaced; NUL does not cut it', async (query, database) => {
     await database.query(`CREATE TABLE t (s ${textType})`)
-    await query('INSERT INTO t VALUES (?)', ['a\0b\ud800c'])
+    const { affectedRows } = await query('INSERT INTO t VALUES (?)', ['a\0b\ud800c'])
+    assert.equal(affectedRows, 1)
     const { rows } = await query('SELECT s FROM t')
     assert.equal(rows[0]?.['s'], `a${keepsNul ? '\0' : '\ufffd'}b\ufffdc`)
   })

@@ -8,12 +8,14 @@ import {
 
 const TTL = 'a value ends with its TTL, which append and increment keep'
 const INCREMENT = 'increment counts, from a stored number or from its initial one'
+const EXACT = 'increment is right up to 2^53-1, in value, delta and initial'
 const INCREMENTS = 'many who increment at once are all counted'
 const KEYS = 'keys that differ in one character are different keys'
 const WRONG_KEYS = 'keys no cache could take are refused before they do harm'
 const RANGES = 'TTLs, numbers and values of a wrong type or range are refused'
 const CLOSED = 'after close, which is idempotent, everything rejects'
 const SETTLED = 'close leaves no call without an answer'
+const GOES_BACK = 'it says whether it may go back to an earlier state'
 const SCOPE = 'it says whether processes share it, and these see each change'
 
 /** All methods with another key in the place of the given one. */
@@ -80,6 +82,10 @@ const TIMES_AND_NUMBERS: Readonly<Record<string, CacheFault>> = {
     INCREMENT,
     (c) => ({ increment: (k, delta, onMiss) => c.increment(k, delta || 1, onMiss) }),
   ],
+  'increment: takes 32 bits of a delta': [
+    EXACT,
+    (c) => ({ increment: (k, delta = 1, onMiss) => c.increment(k, delta % 2 ** 32, onMiss) }),
+  ],
   'increment: stays at 2^53-1': [
     'increment past 2^53-1 rejects with a RangeError',
     (c) => ({
@@ -119,6 +125,19 @@ const KEYS_AND_ENDS: Readonly<Record<string, CacheFault>> = {
         (key) => new URL(`file:///${encodeURIComponent(key).replaceAll('%2F', '/')}`).pathname,
       ),
   ],
+  'keys: slashes that follow each other are one': [
+    KEYS,
+    (c) => withKeys(c, (key) => key.replaceAll('//', '/')),
+  ],
+  'keys: a dot at the end is cut': [
+    KEYS,
+    (c) => withKeys(c, (key) => key.replace(/(?<=\w)\.$/, '')),
+  ],
+  'keys: a colon at the end is cut': [
+    KEYS,
+    (c) => withKeys(c, (key) => key.replace(/(?<=\w):$/, '')),
+  ],
+  'keys: read as HTML': [KEYS, (c) => withKeys(c, (key) => key.replaceAll('&amp;', '&'))],
   'keys: any text is taken': [
     WRONG_KEYS,
     (c) => withKeys(c, (key) => Buffer.from(`k${key}`).toString('hex').slice(0, 250)),
@@ -176,6 +195,7 @@ const KEYS_AND_ENDS: Readonly<Record<string, CacheFault>> = {
     },
   ],
   'scope: says shared and is private': [SCOPE, () => ({ scope: 'shared' })],
+  'neverGoesBack: not said': [GOES_BACK, () => ({ neverGoesBack: undefined as never })],
 }
 
 testPlantedMemory({ ...TIMES_AND_NUMBERS, ...KEYS_AND_ENDS })

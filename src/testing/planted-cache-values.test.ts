@@ -163,6 +163,15 @@ const MANY: Readonly<Record<string, CacheFault>> = {
       }
     },
   ],
+  'set: takes the bytes a moment after the call': [
+    COPIES,
+    (c) => ({
+      set: async (key, value, ttl) => {
+        await new Promise((resolve) => setImmediate(resolve))
+        return c.set(key, value, ttl)
+      },
+    }),
+  ],
   'append: takes the bytes a moment after the call': [
     COPIES,
     (c) => ({

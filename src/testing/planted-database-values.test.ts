@@ -12,6 +12,7 @@ import {
 const TEXT = 'text comes back: quotes, backslashes, line ends, emoji'
 const NUL = 'text that is no UTF-8 is replaced; NUL does not cut it'
 const BUFFERS = 'Buffers come back byte for byte'
+const NUMBERS = 'whole numbers are bound as integers, others as they are'
 const INTEGERS = 'integers, and sums, are exact: numbers while safe, then bigints'
 const TOO_BIG = 'an integer too big for its column is refused as data, not cut'
 const WRONG = 'wrong, missing or extra values are a TypeError that does not show them'
@@ -81,6 +82,10 @@ const FAULTS: Readonly<Record<string, DatabaseFault>> = {
     INTEGERS,
     everywhere(reading((v) => (typeof v === 'number' ? BigInt(v) : v))),
   ],
+  'numbers: without their fractions': [
+    NUMBERS,
+    everywhere(binding((v) => (typeof v === 'number' ? Math.trunc(v) : v))),
+  ],
   'integers: too big ones wrap': [
     TOO_BIG,
     everywhere(binding((v) => (typeof v === 'bigint' ? BigInt.asIntN(64, v) : v))),
@@ -108,6 +113,17 @@ const FAULTS: Readonly<Record<string, DatabaseFault>> = {
     everywhere((query) => async (sql, values = []) => {
       if (values.length > 999) throw new DatabaseError('SQLITE_ERROR', 'data', 'too many')
       return query(sql, values)
+    }),
+  ],
+  'rows: all with the text of the first': [
+    MANY,
+    everywhere((query) => async (...given) => {
+      const { rows, affectedRows } = await query(...given)
+      const [first] = rows
+      return {
+        rows: rows.map((row) => ({ ...row, ...(first && 's' in first && { s: first['s']! }) })),
+        affectedRows,
+      }
     }),
   ],
   'rows: only the first 500': [

@@ -16,6 +16,7 @@ const HOOKS = 'work before the commit runs last, in order, and its failure rolls
 const COMMITS = 'a transaction commits all and returns what its work returns'
 const ROLLS_BACK = 'work that rejects rolls all back and passes its error'
 const CAUGHT = 'a failed statement rolls back its transaction, even if it is caught'
+const NOT_AWAITED = 'statements not awaited by a rejected transaction do not run later'
 const LATER = 'a transaction waits for unawaited statements, and takes none after'
 const REFUSES = 'a transaction refuses what would end it, unsent, and rolls back'
 const TAKES = 'a transaction takes each statement on rows, whatever its comments'
@@ -46,6 +47,42 @@ const ignoring =
   })
 const withTx = (replace: (tx: Transaction, database: Database) => Partial<Transaction>) =>
   ((database) => inTransactions(database, (tx) => replace(tx, database))) satisfies DatabaseFault[1]
+
+/** Statements that end a transaction, or change more than rows. */
+const ENDS = [
+  'CREATE TABLE other (id INTEGER)',
+  'ALTER TABLE counters ADD COLUMN extra INTEGER',
+  'DROP TABLE counters',
+  'COMMIT',
+  'ROLLBACK',
+  'BEGIN',
+  'start transaction',
+  'SAVEPOINT mine',
+  'RELEASE SAVEPOINT wide_cache',
+  'LOCK TABLES counters WRITE',
+  'CALL something()',
+  'SET autocommit = 1',
+  'SET @@autocommit = 1',
+  'SET @mine = 1, autocommit = 1',
+  `SET @mine = 'a, @b', @@SESSION.autocommit = 1`,
+  '-- a comment\nCOMMIT',
+  '/* SELECT */ COMMIT',
+  '# a comment\n COMMIT',
+  '/*! COMMIT */',
+  '/*!50000 CREATE TABLE other (id INTEGER) */',
+  '/*M! COMMIT */',
+  `SELECT '/* quoted' /*! , 1 */`,
+  'SELECTED',
+  '',
+]
+/** Takes one of them, and does nothing. */
+const taking = (end: string): DatabaseFault => [
+  REFUSES,
+  withTx((tx) => ({
+    query: async (sql, values) =>
+      sql === end ? { rows: [], affectedRows: 0 } : tx.query(sql, values),
+  })),
+]
 
 const TRANSACTIONS: Readonly<Record<string, DatabaseFault>> = {
   'transaction: each statement commits by itself': [ROLLS_BACK, autocommit],
@@ -119,6 +156,26 @@ const TRANSACTIONS: Readonly<Record<string, DatabaseFault>> = {
       return { query: (...given) => (ended ? database.query(...given) : tx.query(...given)) }
     }),
   ],
+  'tx: what is not awaited runs after the rollback': [
+    NOT_AWAITED,
+    (database) => {
+      const asked: Parameters<Queryable['query']>[] = []
+      const note: Queryable['query'] = (...given) => {
+        asked.push(given)
+        return Promise.reject(new Error('later'))
+      }
+      return {
+        transaction: (work) =>
+          database
+            .transaction((tx) => work(wrapped(tx, { query: note })))
+            .catch(async (error: unknown) => {
+              for (const given of asked) await database.query(...given)
+              throw error
+            }),
+      }
+    },
+  ],
+  ...Object.fromEntries(ENDS.map((end) => [`tx: takes ${JSON.stringify(end)}`, taking(end)])),
   'tx: ignores what would end it': [
     REFUSES,
     withTx((tx) => ({
@@ -145,6 +202,42 @@ const TRANSACTIONS: Readonly<Record<string, DatabaseFault>> = {
         )
         for (const hook of hooks) await hook()
         return result
+      },
+    }),
+  ],
+  'tx: hooks run though the work fails': [
+    HOOKS,
+    (database) => ({
+      transaction: (work) =>
+        database.transaction(async (tx) => {
+          const hooks: (() => Promise<void>)[] = []
+          const beforeCommit: Transaction['beforeCommit'] = (hook) => {
+            hooks.push(hook)
+            tx.beforeCommit(hook)
+          }
+          return work(wrapped(tx, { beforeCommit })).catch(async (error: unknown) => {
+            for (const hook of hooks) await hook()
+            throw error
+          })
+        }),
+    }),
+  ],
+  'tx: has another error where hooks are left': [
+    HOOKS,
+    (database) => ({
+      transaction: (work) => {
+        let left = 0
+        const count = (tx: Transaction): Partial<Transaction> => ({
+          beforeCommit(hook) {
+            left++
+            tx.beforeCommit(() => (left--, hook()))
+          },
+        })
+        return database
+          .transaction((tx) => work(wrapped(tx, count(tx))))
+          .catch((cause: unknown) => {
+            throw left > 0 ? new Error('hooks are left', { cause }) : cause
+          })
       },
     }),
   ],

@@ -26,7 +26,7 @@ type Query = Queryable['query']
 const AT_ONCE = 4
 
 /** Plants faults in databases of `sqlite()`. */
-export function testPlantedSqlite(faults: Faults): void {
+export function testPlantedSqlite(faults: Faults, oddities: Faults = {}): void {
   const folder = mkdtempSync(join(tmpdir(), 'wide-cache-planted-'))
   after(() => rmSync(folder, { recursive: true, force: true }))
   let files = 0
@@ -43,7 +43,7 @@ export function testPlantedSqlite(faults: Faults): void {
         capabilities: { keepsNul: false },
       }),
     faults,
-    AT_ONCE,
+    { oddities, concurrency: AT_ONCE },
   )
 }
 
@@ -65,7 +65,7 @@ export async function testPlantedMysql(faults: Faults): Promise<void> {
         },
       }),
     faults,
-    AT_ONCE,
+    { concurrency: AT_ONCE },
   )
 }
 

@@ -111,4 +111,17 @@ testPlanted<Cache>(
       }),
     ],
   },
+  {
+    oddities: {
+      'a server that answers again has nothing': [
+        SILENT,
+        (c) => ({
+          set: async (key, ...rest) => {
+            if (key.endsWith('1')) throw new CacheError('CACHE_TIMEOUT', 'no answer')
+            return c.set(key, ...rest)
+          },
+        }),
+      ],
+    },
+  },
 )

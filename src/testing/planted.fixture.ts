@@ -1,16 +1,27 @@
-/** Adapters with planted faults: each breaks one rule of its port, and a suite must see it. */
+/**
+ * Adapters with planted faults: each breaks one rule of its port, and a suite must see it. Others
+ * are odd and break none: a suite must let them pass.
+ */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
 import { wrapped } from '../../test/servers/wrapped.js'
 import type { RegisterTest } from './runner.js'
 
-/** A fault: the test that must fail, and the methods of an honest adapter that it replaces. */
+/**
+ * A fault, or an oddity: the test that must fail, or pass, and the methods of an honest adapter
+ * that it replaces.
+ */
 export type Fault<Port> = readonly [seenBy: string, plant: (honest: Port) => Partial<Port>]
 
 /** Registers the suite under the name `planted`, for the adapters that `wrap` makes. */
 type Suite<Port> = (register: RegisterTest, wrap: (honest: Port) => Port) => void
 
 type Bodies = ReadonlyMap<string, () => Promise<void>>
+
+interface Extras<Port> {
+  readonly oddities?: Readonly<Record<string, Fault<Port>>>
+  readonly concurrency?: number
+}
 
 const PREFIX = 'planted: '
 
@@ -31,8 +42,8 @@ function bodyOf(bodies: Bodies, sentence: string): () => Promise<void> {
 }
 
 /**
- * Registers two kinds of tests. The named test of the suite fails for each fault. It passes for a
- * wrapper that replaces nothing.
+ * Registers three kinds of tests. The named test of the suite fails for each fault. It passes for
+ * a wrapper that replaces nothing, and for each oddity.
  *
  * @param concurrency tests that run at once, since some of them only wait
  */
@@ -40,7 +51,7 @@ export function testPlanted<Port extends object>(
   name: string,
   suite: Suite<Port>,
   faults: Readonly<Record<string, Fault<Port>>>,
-  concurrency = 1,
+  { oddities = {}, concurrency = 1 }: Extras<Port> = {},
 ): void {
   describe(name, { concurrency }, () => {
     const honest = testsOf(suite, () => ({}))
@@ -52,6 +63,9 @@ export function testPlanted<Port extends object>(
         const run = bodyOf(testsOf(suite, plant), seenBy)
         await assert.rejects(run, (error) => !showsNothing(error), `"${seenBy}" passes`)
       })
+    }
+    for (const [oddity, [sentence, plant]] of Object.entries(oddities)) {
+      test(`with an oddity passes: ${oddity}`, () => bodyOf(testsOf(suite, plant), sentence)())
     }
   })
 }
