@@ -163,7 +163,11 @@ each(
         )
       }
     }
-    assert.equal((await run(path)).status, 0)
+    const last = await run(path)
+    assert.equal(last.status, 0)
+    const ended = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []))
+    const said = [...ended, last].flatMap(({ lines }) => lines).join('\n')
+    assert.match(said, /the import "old-forum" goes on after [12]000 lines/)
     const list = {
       name: 'threads',
       id: 'old-forum',

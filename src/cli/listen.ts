@@ -96,7 +96,6 @@ function listening(server: Server, host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
     server.listen({ host, port }, () => {
-      server.off('error', reject)
       // A socket could not be accepted, for lack of file descriptors. The next one may be.
       server.on('error', () => undefined)
       resolve()

@@ -306,6 +306,7 @@ each('parked updates are listed, shown, queued again and skipped', async (world)
     lines: ['wide-cache: update-999999999 is not parked'],
   })
   await assert.rejects(run(LIST, { name: 'typo' }), /names of this database: prices, stock$/)
+  await assert.rejects(run(LIST, { name: 'a b' }), /option "name" is "a b"/)
   bad.clear()
   assert.equal((await run({ verb: 'retry', ids: [apples] }, { name: 'stock' })).status, 0)
   assert.equal((await run({ verb: 'skip', ids: [pears] })).status, 0)

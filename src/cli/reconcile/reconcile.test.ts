@@ -116,6 +116,16 @@ for (const [where, fresh] of databases) {
     await activity.flush()
     await activity.drain({ all: true })
     const bots = VIEWS.filter(({ isBot }) => isBot)
+    // As a site enters its bots with their first view: with its own zone.
+    const { rows } = await database.query('SELECT * FROM wide_cache_names WHERE name = ?', [NAME])
+    const entered = { ...rows[0], name: `${NAME}.bots` }
+    await database.query(
+      `INSERT INTO wide_cache_names (${Object.keys(entered).join()}) ` +
+        `VALUES (${Object.keys(entered)
+          .map(() => '?')
+          .join()})`,
+      Object.values(entered),
+    )
     const visits = bots.map(({ at, page }) => ({ time: at, visitor: null, page }))
     await database.transaction((tx) =>
       commitVisits(visits, tx, { now: Date.now(), name: `${NAME}.bots` } as never),
@@ -188,6 +198,16 @@ for (const [where, fresh] of databases) {
       const less = await reported({ files: filesOf(`${where}-combined`, combined), allow: '0' })
       assert.deepEqual([less.status, less.pages, less.limits.length], [0, [], 2])
       assert.deepEqual([less.lines['never'], less.days.length], [1, LAST - FIRST])
+
+      // The log without the first hour of the first day that is asked for.
+      const next = startOf(FIRST + 1)
+      const begun = VIEWS.filter(({ at }) => at < next || at >= next + HOUR_MS).map(lineOf)
+      const from = dayText(FIRST + 1)
+      const { left: inPart } = await reported({ files: filesOf(`${where}-begun`, begun), from })
+      assert.deepEqual(
+        inPart.map(({ day, why }) => [day, why.match(/hour at \S+/)?.[0]]),
+        [[from, `hour at ${from}T00:00:00`]],
+      )
 
       // The log without an hour, and up to an hour before the end of its last day.
       const noon = startOf(FIRST + 2) + 12 * HOUR_MS

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createConnection } from 'mysql2/promise'
 import { startMariadb } from '../../../test/servers/mariadb.js'
 import { DatabaseError, type DatabaseErrorCategory, type SqlValue } from '../database.js'
-import { chunksOf, watched } from './load-data.js'
+import { chunksOf, loadedRows, watched } from './load-data.js'
 import { MysqlDatabase } from './mysql.js'
 
 const COLUMNS = ['n', 'text', 'bytes']
@@ -122,3 +122,16 @@ test('rows are made a chunk at a time, and read only then', () => {
   assert(chunks.next().value!.length >= 64 * 1024)
   assert(read < 2_000, `${read} rows were read for the first chunk`)
 })
+
+for (const [what, thrown] of [
+  ['an error', new Error('no row')],
+  ['what is no error', 'no row'],
+] as const) {
+  test(`rows that throw ${what} end the stream with it`, async () => {
+    const rows = (function* () {
+      yield [1]
+      throw thrown
+    })()
+    await assert.rejects(loadedRows(rows, 1_000).toArray(), { name: 'Error', message: 'no row' })
+  })
+}
