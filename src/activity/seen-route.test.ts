@@ -5,6 +5,7 @@ import { test } from 'node:test'
 import type { Request } from 'express'
 import type { Received } from '../page-views/handler.js'
 import request from 'supertest'
+import { fetchHttp2 } from '../../test/servers/http2-client.js'
 import { memory } from '../cache/memory.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { eventually } from '../support/eventually.fixture.js'
@@ -19,7 +20,7 @@ import { referrerHost } from './dimensions/referrer-host.js'
 import { requestViews, type ViewedPage } from './middleware.js'
 import { type ActivityOptions, activitySettings } from './options.js'
 import { activityRouter } from './router.js'
-import { requestOf } from './seen-route.js'
+import { requestOf, seenRoute } from './seen-route.js'
 import { createActivity } from './site-activity.js'
 
 const BOT = 'Mozilla/5.0 (compatible; Googlebot/2.1; +http://www.google.com/bot.html)'
@@ -250,4 +251,23 @@ test('the view of a report over HTTP/2 knows its address when the client has gon
     await eventually('the client has gone', () => addresses.length > 0)
   })
   assert.deepEqual(addresses, ['127.0.0.1'])
+})
+
+test('a report over HTTP/2 that is too long is refused without a header of HTTP/1', async (t) => {
+  const warnings: string[] = []
+  const note = ({ message }: Error): void => void warnings.push(message)
+  process.on('warning', note)
+  t.after(() => process.off('warning', note))
+  const logger = new BurstLogger(SILENT, () => 0)
+  const answer = seenRoute(() => assert.fail('it counts'), '', logger)
+  const server = createServer((req, res) => void answer(req as never, res as never, () => {}))
+  await listening(server, async (port) => {
+    const { status } = await fetchHttp2(`http://127.0.0.1:${port}/seen`, {
+      method: 'POST',
+      headers: { 'sec-fetch-site': 'same-origin' },
+      body: JSON.stringify({ page: `/${'a'.repeat(5_000)}` }),
+    })
+    assert.equal(status, 413)
+  })
+  assert.deepEqual(warnings, [])
 })
