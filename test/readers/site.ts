@@ -22,6 +22,8 @@ import { wrappedDatabase } from '../servers/wrapped.js'
 import { FaultyCache } from '../simulated-world/faulty-cache.js'
 
 export class Site {
+  /** Milliseconds by which the clocks of processes are ahead of it. */
+  aheadMs = 0
   /** Milliseconds since the Unix epoch, of the database and of objects opened from now on. */
   now: number
   readonly database: Database
@@ -91,7 +93,7 @@ export class Site {
 
   /** Makes an object of the site, which is closed with it. */
   opens<T extends { close(): Promise<unknown> }>(make: (environment: Environment) => T): T {
-    const clock = new ManualClock(this.now)
+    const clock = new ManualClock(this.now + this.aheadMs)
     const one = make({ ...systemEnvironment, clock })
     this.#opened.push({ clock, one })
     return one
