@@ -204,6 +204,7 @@ for (const [keepSeconds, told] of [
     const settings = { ...STATE.settings, keepSeconds }
     const text = statusText({ readAt: 0, names: [{ ...STATE, settings }], tables: {} })
     assert.match(text, new RegExp(`  rows are kept +${told.replace('.', '\\.')}\n`))
+    assert.match(text, /\nas of 1970-01-01T00:00:00\.000Z, by the clock of the database\n$/)
   })
 }
 

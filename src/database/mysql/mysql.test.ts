@@ -474,6 +474,24 @@ test('a wrong password, user or schema has category usage; no password is told',
   )
 })
 
+test('a connection that ends while the pool hands it over is not used', async () => {
+  const sessions = new MysqlSessions(poolOptions(await sharedMysqlUrl())[0]!)
+  try {
+    const first = await sessions.acquire()
+    await first.recycle()
+    const next = sessions.acquire()
+    // The pool calls back in the next tick.
+    for (let n = 0; n < 10; n++) await Promise.resolve()
+    first.destroy(new Error('ended'))
+    const other = await next
+    assert.notEqual(other, first)
+    assert.deepEqual((await other.query('SELECT 1 AS n')).rows, [{ n: 1 }])
+    await other.recycle()
+  } finally {
+    await sessions.close()
+  }
+})
+
 describe('a server that cannot be reached is named, with what to check', () => {
   const refused = async (url: string, message: RegExp) => {
     const error = await rejects(open(url).query('SELECT 1'), 'unreachable')
