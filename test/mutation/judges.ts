@@ -103,6 +103,13 @@ const COUNTER_JUDGES = [
 /** The map and the export queue share their buckets, so the tests of both judge all three. */
 const MAP_JUDGES = [units(MAPS, TOGETHER), onServers(MAPS, TOGETHER)]
 
+/** Adapters that the conformance suites run against. */
+const SUITES = ['src/cache/memory.test.ts', 'src/database/sqlite/sqlite.test.ts']
+const SUITES_ON_SERVERS = [
+  ...['memcached', 'redis'].map((name) => `src/cache/${name}/${name}.test.ts`),
+  ...['mysql', 'postgres'].map((name) => `src/database/${name}/${name}.test.ts`),
+]
+
 /** By folder below `src`, and by the other targets of `workbench.ts`. */
 export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
   activity: [
@@ -173,7 +180,11 @@ export const JUDGES: Readonly<Record<string, readonly Judge[]>> = {
     tests('tests of PostgreSQL', 'PostgreSQL', [...DATABASE, ...WIDE_CACHE, ...MAPS, ...HITS]),
     tests('tests of PostgreSQL in activity', 'PostgreSQL', [...ACTIVITY, ...SLOW_OF_ACTIVITY]),
   ],
-  testing: [units(filesOf('src/testing')), units([...CACHE, ...DATABASE])],
+  testing: [
+    units(filesOf('src/testing')),
+    units([...SUITES, 'src/connections/forwarding.test.ts']),
+    choice('suites on servers', '.', SUITES_ON_SERVERS, TOGETHER),
+  ],
   browser: [],
   support: [
     units([...filesOf('src/support'), ...filesOf('src/connections'), ...REQUESTS]),
