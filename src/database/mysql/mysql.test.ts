@@ -7,7 +7,7 @@ import { inspect } from 'node:util'
 import fc from '../../../test/fast-check.js'
 import { createPool, type PoolConnection } from 'mysql2'
 import { eventually } from '../../support/eventually.fixture.js'
-import { ASSUMED_STATEMENT_BYTES, type SqlValue } from '../database.js'
+import { ASSUMED_STATEMENT_BYTES, DatabaseError, type SqlValue } from '../database.js'
 import { testDatabase } from '../../testing/database.js'
 import { assertCategory, rejects } from '../../testing/rejects.js'
 import { table } from '../table.js'
@@ -485,6 +485,21 @@ test('a connection that ends while the pool hands it over is not used', async ()
     first.destroy(new Error('ended'))
     const other = await next
     assert.notEqual(other, first)
+    assert.deepEqual((await other.query('SELECT 1 AS n')).rows, [{ n: 1 }])
+    await other.recycle()
+  } finally {
+    await sessions.close()
+  }
+})
+
+test('a connection that cannot begin leaves its place to another one', async (t) => {
+  const options = poolOptions(await sharedMysqlUrl())[0]!
+  const sessions = new MysqlSessions({ ...options, connectionLimit: 1 })
+  const refused = new DatabaseError('ER_UNKNOWN', 'usage', 'not begun')
+  t.mock.method(MysqlSession.prototype, 'begin', () => Promise.reject(refused), { times: 1 })
+  try {
+    await assert.rejects(sessions.acquire(), /not begun/)
+    const other = await sessions.acquire()
     assert.deepEqual((await other.query('SELECT 1 AS n')).rows, [{ n: 1 }])
     await other.recycle()
   } finally {
