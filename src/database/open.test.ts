@@ -156,5 +156,8 @@ test('invalid databases are refused with option and allowed values, without the 
     () => openDatabase({ query() {} } as never, console, {}),
     (error) => error instanceof TypeError,
   )
-  assert.throws(() => openDatabase(5 as never, console, {}), TypeError)
+  for (const wrong of [5, null, []]) {
+    const refused = { name: 'TypeError', message: /option "database"/ }
+    assert.throws(() => openDatabase(wrong as never, console, {}), refused)
+  }
 })
