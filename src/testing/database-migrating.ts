@@ -7,7 +7,6 @@ export function testMigrating(it: DatabaseTest): void {
   it('several uses that migrate at once make the tables once', async (database, open) => {
     const others = Array.from({ length: 4 }, open)
     await Promise.all([database, ...others].map((one) => one.migrate(['sequence', 'counters'])))
-    await Promise.all(others.map((one) => one.close()))
     const { rows } = await database.query(
       'SELECT part, COUNT(*) AS n, MAX(version) AS newest FROM wide_cache_migrations GROUP BY part',
     )

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises'
 import { CacheError } from '../cache/cache.js'
 import {
   addByGetAndSet,
@@ -18,6 +19,44 @@ const GET_MANY = 'getMany returns each key that exists, however many are asked f
 const COPIES = 'a changed Buffer, handed in or out, changes nothing that is stored'
 const LIMIT = 'what is over the item size limit is not stored'
 const WRONG_KEYS = 'keys no cache could take are refused before they do harm'
+
+/** Their calls come one after the other. */
+const IN_ORDER = [
+  ...[MISSING, SET, ADD, APPEND, DELETE, COPIES, LIMIT],
+  'a value ends with its TTL, which append and increment keep',
+  'increment counts, from a stored number or from its initial one',
+  'increment is right up to 2^53-1, in value, delta and initial',
+]
+
+/** Every second call begins late. */
+const slow = (sentence: string, first: number): CacheFault => [
+  sentence,
+  (c) => {
+    let asked = first
+    const late = async <T>(call: () => Promise<T>): Promise<T> => {
+      if (asked++ % 2 === 0) await delay(5)
+      return call()
+    }
+    return {
+      get: (key) => late(() => c.get(key)),
+      getMany: (...given) => late(() => c.getMany(...given)),
+      set: (key, value, ttl) => {
+        const copy = Buffer.from(value)
+        return late(() => c.set(key, copy, ttl))
+      },
+      add: (key, value, ttl) => {
+        const copy = Buffer.from(value)
+        return late(() => c.add(key, copy, ttl))
+      },
+      append: (key, value) => {
+        const copy = Buffer.from(value)
+        return late(() => c.append(key, copy))
+      },
+      delete: (key) => late(() => c.delete(key)),
+      increment: (...given) => late(() => c.increment(...given)),
+    }
+  },
+]
 
 const asText = (value: Buffer) => Buffer.from(String(value))
 
@@ -204,4 +243,14 @@ const MANY: Readonly<Record<string, CacheFault>> = {
   ],
 }
 
-testPlantedMemory({ ...VALUES, ...MANY })
+testPlantedMemory(
+  { ...VALUES, ...MANY },
+  Object.fromEntries(
+    IN_ORDER.flatMap((sentence) =>
+      [0, 1].map((first) => [
+        `call ${first} and others are slow: ${sentence}`,
+        slow(sentence, first),
+      ]),
+    ),
+  ),
+)

@@ -15,7 +15,10 @@ const now = () => elapsed
 const passSeconds = (seconds: number) => (elapsed += seconds * 1000)
 
 /** Plants faults in caches of `memory()`. */
-export function testPlantedMemory(faults: Readonly<Record<string, CacheFault>>): void {
+export function testPlantedMemory(
+  faults: Readonly<Record<string, CacheFault>>,
+  oddities: Readonly<Record<string, CacheFault>> = {},
+): void {
   testPlanted<Cache>(
     'a cache',
     (register, wrap) =>
@@ -26,6 +29,7 @@ export function testPlantedMemory(faults: Readonly<Record<string, CacheFault>>):
         capabilities: { itemLimitBytes: MIB, passSeconds },
       }),
     faults,
+    { oddities },
   )
 }
 

@@ -115,6 +115,10 @@ const FAULTS: Readonly<Record<string, DatabaseFault>> = {
       return query(sql, values)
     }),
   ],
+  'rows: text is cut at 500 characters': [
+    MANY,
+    everywhere(binding((v) => (typeof v === 'string' ? v.slice(0, 500) : v))),
+  ],
   'rows: all with the text of the first': [
     MANY,
     everywhere((query) => async (...given) => {
