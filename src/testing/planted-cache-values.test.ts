@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
-import { CacheError } from '../cache/cache.js'
+import { type Cache, CacheError } from '../cache/cache.js'
+import { lateCalls } from './planted.fixture.js'
 import {
   addByGetAndSet,
   appendByGetAndSet,
@@ -28,35 +28,25 @@ const IN_ORDER = [
   'increment is right up to 2^53-1, in value, delta and initial',
 ]
 
-/** Every second call begins late. */
-const slow = (sentence: string, first: number): CacheFault => [
-  sentence,
-  (c) => {
-    let asked = first
-    const late = async <T>(call: () => Promise<T>): Promise<T> => {
-      if (asked++ % 2 === 0) await delay(5)
-      return call()
-    }
-    return {
-      get: (key) => late(() => c.get(key)),
-      getMany: (...given) => late(() => c.getMany(...given)),
-      set: (key, value, ttl) => {
-        const copy = Buffer.from(value)
-        return late(() => c.set(key, copy, ttl))
-      },
-      add: (key, value, ttl) => {
-        const copy = Buffer.from(value)
-        return late(() => c.add(key, copy, ttl))
-      },
-      append: (key, value) => {
-        const copy = Buffer.from(value)
-        return late(() => c.append(key, copy))
-      },
-      delete: (key) => late(() => c.delete(key)),
-      increment: (...given) => late(() => c.increment(...given)),
-    }
+/** Takes the bytes at once. */
+const withLateCalls = lateCalls<Cache>(IN_ORDER, 20, (late) => (c) => ({
+  get: (key) => late(() => c.get(key)),
+  getMany: (...given) => late(() => c.getMany(...given)),
+  set: (key, value, ttl) => {
+    const copy = Buffer.from(value)
+    return late(() => c.set(key, copy, ttl))
   },
-]
+  add: (key, value, ttl) => {
+    const copy = Buffer.from(value)
+    return late(() => c.add(key, copy, ttl))
+  },
+  append: (key, value) => {
+    const copy = Buffer.from(value)
+    return late(() => c.append(key, copy))
+  },
+  delete: (key) => late(() => c.delete(key)),
+  increment: (...given) => late(() => c.increment(...given)),
+}))
 
 const asText = (value: Buffer) => Buffer.from(String(value))
 
@@ -243,14 +233,4 @@ const MANY: Readonly<Record<string, CacheFault>> = {
   ],
 }
 
-testPlantedMemory(
-  { ...VALUES, ...MANY },
-  Object.fromEntries(
-    IN_ORDER.flatMap((sentence) =>
-      [0, 1].map((first) => [
-        `call ${first} and others are slow: ${sentence}`,
-        slow(sentence, first),
-      ]),
-    ),
-  ),
-)
+testPlantedMemory({ ...VALUES, ...MANY }, withLateCalls)

@@ -1,5 +1,5 @@
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Transaction } from '../database/database.js'
+import { lateCalls } from './planted.fixture.js'
 import {
   binding,
   type DatabaseFault,
@@ -39,18 +39,6 @@ const storing = (how: string, text = ''): DatabaseFault => [
   }),
 ]
 
-/** Every second statement begins late. */
-const slow = (sentence: string, first: number): DatabaseFault => {
-  let asked = first
-  return [
-    sentence,
-    everywhere((query) => async (...given) => {
-      if (asked++ % 2 === 0) await delay(20)
-      return query(...given)
-    }),
-  ]
-}
-
 testPlantedSqlite(
   {
     'upsert: replaces the row': storing('INSERT OR REPLACE'),
@@ -69,12 +57,11 @@ testPlantedSqlite(
       (database) => ({ transaction: (work) => work(database as unknown as Transaction) }),
     ],
   },
-  Object.fromEntries(
-    IN_ORDER.flatMap((sentence) =>
-      [0, 1].map((first) => [
-        `statement ${first} and others are slow: ${sentence}`,
-        slow(sentence, first),
-      ]),
+  lateCalls(IN_ORDER, 250, (late) =>
+    everywhere(
+      (query) =>
+        (...given) =>
+          late(() => query(...given)),
     ),
   ),
 )

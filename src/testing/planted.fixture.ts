@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { describe, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
 import { wrapped } from '../../test/servers/wrapped.js'
 import type { RegisterTest } from './runner.js'
 
@@ -21,6 +22,38 @@ type Bodies = ReadonlyMap<string, () => Promise<void>>
 interface Extras<Port> {
   readonly oddities?: Readonly<Record<string, Fault<Port>>>
   readonly concurrency?: number
+}
+
+const IS_LATE: Readonly<Record<string, (call: number) => boolean>> = {
+  'the first': (call) => call === 0,
+  'every second': (call) => call % 2 === 0,
+  'every other second': (call) => call % 2 === 1,
+}
+
+/**
+ * Oddities of each of these tests, whose calls follow each other: some calls begin late.
+ *
+ * @param lateMs longer than what follows a call takes, so that a suite must have waited for it
+ */
+export function lateCalls<Port>(
+  sentences: readonly string[],
+  lateMs: number,
+  make: (late: <T>(call: () => Promise<T>) => Promise<T>) => Fault<Port>[1],
+): Readonly<Record<string, Fault<Port>>> {
+  const oddities = sentences.flatMap((sentence) =>
+    Object.entries(IS_LATE).map(([which, isLate]): [string, Fault<Port>] => {
+      const plant: Fault<Port>[1] = (honest) => {
+        let calls = 0
+        const late = async <T>(call: () => Promise<T>): Promise<T> => {
+          if (isLate(calls++)) await delay(lateMs)
+          return call()
+        }
+        return make(late)(honest)
+      }
+      return [`${which} call is late: ${sentence}`, [sentence, plant]]
+    }),
+  )
+  return Object.fromEntries(oddities)
 }
 
 const PREFIX = 'planted: '
