@@ -22,7 +22,13 @@ const WRONG_KEYS = 'keys no cache could take are refused before they do harm'
 
 /** Their calls come one after the other. */
 const IN_ORDER = [
-  ...[MISSING, SET, ADD, APPEND, DELETE, COPIES, LIMIT],
+  MISSING,
+  SET,
+  ADD,
+  APPEND,
+  DELETE,
+  COPIES,
+  LIMIT,
   'a value ends with its TTL, which append and increment keep',
   'increment counts, from a stored number or from its initial one',
   'increment is right up to 2^53-1, in value, delta and initial',

@@ -24,9 +24,21 @@ const FOREIGN = 'a foreign table with one of our names is refused; nothing is wr
 const NEWER = 'tables that a newer version has made are refused'
 /** Their statements come one after the other. */
 const IN_ORDER = [
-  ...[UPSERT, NUMBERS, BOTH, NUL, MATCHED, ERRORS],
-  ...[HOOKS, COMMITS, ROLLS_BACK, CAUGHT, TAKES, UNSEEN],
-  ...[PARTS, FOREIGN, NEWER],
+  UPSERT,
+  NUMBERS,
+  BOTH,
+  NUL,
+  MATCHED,
+  ERRORS,
+  HOOKS,
+  COMMITS,
+  ROLLS_BACK,
+  CAUGHT,
+  TAKES,
+  UNSEEN,
+  PARTS,
+  FOREIGN,
+  NEWER,
 ]
 const CONFLICT = / ON CONFLICT[^]*$/
 
