@@ -5,7 +5,8 @@
  * of a file is compiled once, wherever it lies.
  *
  * `./grid.js?bounds` leads to a grid with small bounds, as `test/bounds/bounds.json` has them, and
- * so does each of its imports: they are other modules than those without.
+ * so does each of its imports: they are other modules than those without. `./grid.js?1` leads to
+ * one more module of the same file.
  */
 import { createHash, randomUUID } from 'node:crypto'
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
@@ -19,7 +20,7 @@ const BOUNDS = '?bounds'
 
 /** Returns the URL of a file in TypeScript, or `undefined` for all other modules. */
 export function typescriptFile(specifier, parentURL) {
-  if (!/^(?:\.|\/|file:).*\.js(?:\?bounds)?$/.test(specifier)) return undefined
+  if (!/^(?:\.|\/|file:).*\.js(?:\?(?:bounds|\d+))?$/.test(specifier)) return undefined
   const url = new URL(specifier.replace(/js(?=$|\?)/, 'ts'), parentURL)
   if (parentURL?.endsWith(BOUNDS)) url.search = BOUNDS
   const isTypeScript = !url.pathname.includes('/node_modules/') && existsSync(url)
@@ -28,11 +29,12 @@ export function typescriptFile(specifier, parentURL) {
 
 /** Returns the JavaScript of a file in TypeScript, or `undefined` for all other modules. */
 export function javascriptOf(url) {
-  const file = url.replace(BOUNDS, '')
+  const file = url.replace(/\?(?:bounds|\d+)$/, '')
   if (!url.startsWith('file:') || !file.endsWith('.ts')) return undefined
   const path = fileURLToPath(file)
   const source = readFileSync(path, 'utf8')
-  return compiled(path, file === url ? source : bounded(source, file.slice(ROOT.href.length)))
+  const hasBounds = url.endsWith(BOUNDS)
+  return compiled(path, hasBounds ? bounded(source, file.slice(ROOT.href.length)) : source)
 }
 
 /** A field that holds a collection. */
