@@ -158,3 +158,42 @@ test('while a call never settles the other entries come, and log and metric say 
   assert.deepEqual(rows, [{ lease_owner: null, lease_until: 0 }])
   await database.close()
 })
+
+for (const [what, fails, times] of [
+  ['once where that succeeds', false, 1],
+  ['again by close() where that fails', true, 2],
+] as const) {
+  test(`a run that is left gives its lease back, ${what}`, async () => {
+    const clock = new ManualClock(0)
+    const database = sqlite(':memory:')
+    let given = 0
+    const queue = new ExportQueueIn<string, number>(
+      {
+        name: 'queue',
+        database: wrapped(database, {
+          query(sql, values) {
+            const isGiven = sql.includes('SET lease_owner = NULL')
+            if (isGiven && ++given === 1 && fails) return Promise.reject(new Error('away'))
+            return database.query(sql, values)
+          },
+        }),
+        every: EVERY_MS,
+        timeoutMs: DAY_MS,
+        logger: SILENT,
+        exporter: () => new Promise(() => undefined),
+      },
+      { ...systemEnvironment, clock },
+    )
+    await queue.migrate()
+    await database.transaction((tx) => queue.add('key', 1, tx))
+    await eventually('the run is left', async () => {
+      if (given === 0) await clock.advance(EVERY_MS)
+      return given > 0
+    })
+    await queue.close()
+    assert.equal(given, times)
+    const { rows } = await database.query('SELECT lease_owner, lease_until FROM export_queues')
+    assert.deepEqual(rows, [{ lease_owner: null, lease_until: 0 }])
+    await database.close()
+  })
+}
