@@ -25,19 +25,24 @@ test('what was opened here is closed, and what was given is not', async () => {
   await given.database.close()
 })
 
-test('closing ends when what was opened here has been closed', async () => {
-  const connections = open()
-  const { database } = connections.openDatabase('sqlite::memory:', [])
-  const order: string[] = []
-  const close = database.close.bind(database)
-  database.close = async () => {
-    await close()
-    order.push('database closed')
-  }
-  await connections.close(() => connections.finish())
-  order.push('finished')
-  assert.deepEqual(order, ['database closed', 'finished'])
-})
+for (const [how, end] of [
+  ['finish()', (connections: Connections) => connections.finish()],
+  ['releaseBy()', (connections: Connections) => connections.releaseBy(new Promise(() => {}))],
+] as const) {
+  test(`closing by ${how} ends when what was opened here has been closed`, async () => {
+    const connections = open()
+    const { database } = connections.openDatabase('sqlite::memory:', [])
+    const order: string[] = []
+    const close = database.close.bind(database)
+    database.close = async () => {
+      await close()
+      order.push('database closed')
+    }
+    await connections.close(() => end(connections))
+    order.push('finished')
+    assert.deepEqual(order, ['database closed', 'finished'])
+  })
+}
 
 test('what fails to close keeps nothing else open, and closing succeeds', async () => {
   const connections = open()
