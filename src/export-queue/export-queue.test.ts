@@ -111,6 +111,34 @@ test('the second failure in a row at a single entry is a reason to look at it', 
   await database.close()
 })
 
+test('what is added after a failure is not in the next call for what failed', async () => {
+  const database = sqlite(':memory:')
+  const calls: string[][] = []
+  const queue = new ExportQueue<string, number>({
+    database,
+    name: 'out',
+    buckets: 1,
+    every: false,
+    exporter(entries) {
+      calls.push(entries.map(({ key }) => key))
+      throw new Error('broken')
+    },
+  })
+  const add = (...keys: string[]) =>
+    database.transaction(async (tx) => {
+      for (const key of keys) await queue.add(key, 1, tx)
+    })
+  await queue.migrate()
+  await add('first')
+  await assert.rejects(queue.process(), /^Error: broken$/)
+  await database.query('UPDATE export_queue_leases SET held_until = 0')
+  await add('b', 'c', 'd', 'e')
+  await assert.rejects(queue.process(), /^Error: broken$/)
+  assert.deepEqual(calls, [['first'], ['first']])
+  await queue.close()
+  await database.close()
+})
+
 test('a failure is told though the database cannot note it', async () => {
   const database = sqlite(':memory:')
   let isAway = false

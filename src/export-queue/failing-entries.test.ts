@@ -39,3 +39,19 @@ test('an entry that cannot be removed stays with what is known of its failures',
   assert.deepEqual(await failingEntries(database, query), [])
   await database.close()
 })
+
+test('one entry is found by its id, and of several none is skipped alone', async () => {
+  const database = sqlite(':memory:')
+  await database.migrate()
+  await LEASES.insert(database, [['out', Buffer.alloc(16, 1), 0, 9, 5_000, 1, 1, 4_000, 'wrong']])
+  const entry = (hash: number) => ['out', hash, 1, Buffer.from(`${hash}`), Buffer.from('value')] as const
+  await ENTRIES.insert(database, [entry(7), entry(8)])
+  const [first] = await failingEntries(database, { limit: 10 })
+  assert.equal(first!.entries, 2)
+  assert.deepEqual(await failingEntries(database, { id: first!.id, limit: 10 }), [first])
+  assert.deepEqual(await failingEntries(database, { id: first!.id + 1, limit: 10 }), [])
+  const why = await failingEntryActions(database).skip(first!)
+  assert.match(String(why), /^the last call had 2 entries or fewer, and it is not known which/)
+  assert.deepEqual(await failingEntries(database, { limit: 10 }), [first])
+  await database.close()
+})
