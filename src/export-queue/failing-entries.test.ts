@@ -44,7 +44,8 @@ test('one entry is found by its id, and of several none is skipped alone', async
   const database = sqlite(':memory:')
   await database.migrate()
   await LEASES.insert(database, [['out', Buffer.alloc(16, 1), 0, 9, 5_000, 1, 1, 4_000, 'wrong']])
-  const entry = (hash: number) => ['out', hash, 1, Buffer.from(`${hash}`), Buffer.from('value')] as const
+  const entry = (hash: number) =>
+    ['out', hash, 1, Buffer.from(`${hash}`), Buffer.from('value')] as const
   await ENTRIES.insert(database, [entry(7), entry(8)])
   const [first] = await failingEntries(database, { limit: 10 })
   assert.equal(first!.entries, 2)
