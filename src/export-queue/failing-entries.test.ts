@@ -1,28 +1,30 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { wrappedDatabase } from '../../test/servers/wrapped.js'
+import { PreparedDatabase } from '../connections/prepared-database.js'
+import type { Database } from '../database/database.js'
 import { sqlite } from '../database/sqlite/sqlite.js'
 import { table } from '../database/table.js'
+import { systemEnvironment } from '../support/environment.js'
 import { failingEntries, failingEntryActions } from './failing-entries.js'
+import { RangeLeases } from './leases.js'
 
-const LEASES = table(
-  'export_queue_leases',
-  ['queue', 'holder'],
-  'first_hash',
-  'last_hash',
-  'held_until',
-  'failures',
-  'resting',
-  'failed_at',
-  'reason',
-)
 const KEY = ['queue', 'hash', 'version'] as const
 const ENTRIES = table('export_queue_entries', KEY, 'entry_key', 'entry_value')
 
-test('an entry that cannot be removed stays with what is known of its failures', async () => {
+/** A database of a queue whose exporter has failed once at all entries with hashes up to 9. */
+async function failedOnce(): Promise<Database> {
   const database = sqlite(':memory:')
   await database.migrate()
-  await LEASES.insert(database, [['out', Buffer.alloc(16, 1), 0, 9, 5_000, 5, 1, 4_000, 'wrong']])
+  const prepared = new PreparedDatabase(database, ['collision-free-map'], systemEnvironment)
+  const leases = new RangeLeases(prepared, 'out', systemEnvironment)
+  const lease = await database.transaction((tx) => leases.take(tx, { first: 0, last: 9 }))
+  await leases.rest(lease!.holder, 'wrong')
+  return database
+}
+
+test('an entry that cannot be removed stays with what is known of its failures', async () => {
+  const database = await failedOnce()
   await ENTRIES.insert(database, [['out', 7, 1, Buffer.from('key'), Buffer.from('value')]])
   const query = { name: 'out', limit: 10 }
   const [entry] = await failingEntries(database, query)
@@ -41,9 +43,7 @@ test('an entry that cannot be removed stays with what is known of its failures',
 })
 
 test('one entry is found by its id, and of several none is skipped alone', async () => {
-  const database = sqlite(':memory:')
-  await database.migrate()
-  await LEASES.insert(database, [['out', Buffer.alloc(16, 1), 0, 9, 5_000, 1, 1, 4_000, 'wrong']])
+  const database = await failedOnce()
   const entry = (hash: number) =>
     ['out', hash, 1, Buffer.from(`${hash}`), Buffer.from('value')] as const
   await ENTRIES.insert(database, [entry(7), entry(8)])

@@ -48,7 +48,10 @@ const ignoring =
 const withTx = (replace: (tx: Transaction, database: Database) => Partial<Transaction>) =>
   ((database) => inTransactions(database, (tx) => replace(tx, database))) satisfies DatabaseFault[1]
 
-/** Statements that end a transaction, or change more than rows. */
+/**
+ * Statements that end a transaction, or change more than rows. Written here once more, so that one
+ * which the suite loses is missed.
+ */
 const ENDS = [
   'CREATE TABLE other (id INTEGER)',
   'ALTER TABLE counters ADD COLUMN extra INTEGER',

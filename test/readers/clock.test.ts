@@ -3,12 +3,13 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { DAY_MS } from '../../src/support/clock.js'
 import { siteWithPast } from './past.js'
-import { activity, dashboard, hits } from './questions.js'
+import { activity, allAsked, dashboard, hits } from './questions.js'
 
 const past = siteWithPast()
 after(async () => (await past).close())
 
-for (const [what, { open, plain, questions }] of Object.entries({ activity, hits, dashboard })) {
+for (const [what, reader] of Object.entries({ activity, hits, dashboard })) {
+  const { open } = reader
   for (const days of [-3, 3]) {
     test(`${what}: a process whose clock is ${days} days ahead answers as others do`, async () => {
       const site = await past
@@ -16,12 +17,7 @@ for (const [what, { open, plain, questions }] of Object.entries({ activity, hits
       site.aheadMs = days * DAY_MS
       const wrong = open(site, site.cache())
       site.aheadMs = 0
-      const asked = [
-        ...plain.map((read) => [read, []] as const),
-        ...Object.entries(questions).flatMap(([read, all]) =>
-          all.map((args) => [read, args] as const),
-        ),
-      ]
+      const asked = allAsked(reader)
       // The database says what the time is with its first answer.
       const [first, args] = asked[0]!
       await wrong(first, ...args)

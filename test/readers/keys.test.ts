@@ -9,6 +9,7 @@ import { wrapped } from '../servers/wrapped.js'
 import { siteWithPast } from './past.js'
 import {
   activity,
+  allAsked,
   type Arguments,
   type Ask,
   counters,
@@ -55,7 +56,8 @@ async function argumentsOf(ask: Ask, read: string, args: Arguments): Promise<str
   return [...others, ...names.split(', ')]
 }
 
-function law(what: string, { open, options, plain, questions }: Reader): void {
+function law(what: string, reader: Reader): void {
+  const { open, options, questions } = reader
   const answers = new Map<string, unknown>()
 
   /** The answer of a new object, whose cache is empty. */
@@ -92,13 +94,7 @@ function law(what: string, { open, options, plain, questions }: Reader): void {
     const site = await past
     const cache = site.cache()
     const objects = [{}, ...options].map((own) => ({ own, ask: open(site, cache, own) }))
-    const asked: (readonly [string, Arguments])[] = [
-      ...plain.map((read) => [read, []] as const),
-      ...Object.entries(questions).flatMap(([read, all]) =>
-        all.map((args) => [read, args] as const),
-      ),
-    ]
-    for (const [read, args] of asked) {
+    for (const [read, args] of allAsked(reader)) {
       for (const { own, ask } of objects) {
         const question = `${read}(${JSON.stringify(args)}) with ${JSON.stringify(own)}`
         assert.deepEqual(await ask(read, ...args), await wanted(own, read, args), question)

@@ -30,6 +30,17 @@ export interface Reader {
   readonly questions: Readonly<Record<string, readonly Arguments[]>>
 }
 
+/** All that a reader is asked, those without arguments first. */
+export function allAsked({
+  plain,
+  questions,
+}: Reader): readonly (readonly [read: string, args: Arguments])[] {
+  const varied = Object.entries(questions).flatMap(([read, all]) =>
+    all.map((args) => [read, args] as const),
+  )
+  return [...plain.map((read) => [read, []] as const), ...varied]
+}
+
 const hour = (hours: number): number => NOW + hours * HOUR_MS
 const day = (days: number): number => NOW + days * DAY_MS
 const RANGE = { from: hour(-30), to: hour(-3), by: 'hour' }

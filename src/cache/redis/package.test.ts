@@ -1,27 +1,18 @@
 import assert from 'node:assert/strict'
-import nodeModule from 'node:module'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
+import { freshLoader } from '../../support/fresh-loader.fixture.js'
 
-let modules = 0
-
-/** `loadPackage` of a process in which the package is this; `undefined`: it has none. */
-async function loaderWith(t: TestContext, found: object | undefined): Promise<() => unknown> {
-  t.mock.method(nodeModule, 'createRequire', () => (name: string) => {
-    assert.equal(name, 'redis')
-    return found ?? assert.fail("Cannot find module 'redis'")
-  })
-  // Each process loads the package once.
-  const fresh = `./client.js?${++modules}`
-  const { loadPackage } = (await import(fresh)) as typeof import('./client.js')
-  return loadPackage
-}
+const CLIENT = new URL('./client.js', import.meta.url)
 
 test('a process without redis, or with an old one, is told what to install', async (t) => {
   for (const [found, what] of [
     [undefined, 'which is not installed'],
     [{ createClient() {} }, 'of version 5 or later'],
   ] as const) {
-    const load = await loaderWith(t, found)
+    const load = await freshLoader(t, CLIENT, (name) => {
+      assert.equal(name, 'redis')
+      return found ?? assert.fail("Cannot find module 'redis'")
+    })
     const refused = {
       code: 'ERR_WIDE_CACHE_REDIS',
       message:
@@ -34,5 +25,6 @@ test('a process without redis, or with an old one, is told what to install', asy
 
 test('a process with a redis that is new enough loads it', async (t) => {
   const found = { createClient() {}, createSentinel() {} }
-  assert.equal((await loaderWith(t, found))(), found)
+  const load = await freshLoader(t, CLIENT, () => found)
+  assert.equal(load(), found)
 })

@@ -1,21 +1,13 @@
 import assert from 'node:assert/strict'
-import nodeModule from 'node:module'
-import { test, type TestContext } from 'node:test'
+import { test } from 'node:test'
+import { freshLoader } from '../../support/fresh-loader.fixture.js'
 
-let modules = 0
+const PACKAGE = new URL('./package.js', import.meta.url)
 
-/** `loadPackage` of a process that has this version of pg; `undefined`: none. */
-async function loaderWith(t: TestContext, version: string | undefined): Promise<() => unknown> {
-  const missing = Object.assign(new Error("Cannot find module 'pg'"), { code: 'MODULE_NOT_FOUND' })
-  t.mock.method(nodeModule, 'createRequire', () => (name: string) => {
-    if (version === undefined) throw missing
-    assert.match(name, /^pg(?:\/package\.json)?$/)
-    return { version }
-  })
-  // Each process loads the package once.
-  const fresh = `./package.js?${++modules}`
-  const { loadPackage } = (await import(fresh)) as typeof import('./package.js')
-  return loadPackage
+/** Finds pg of this version; `undefined`: none. */
+const pgOf = (version: string | undefined) => (name: string) => {
+  assert.match(name, /^pg(?:\/package\.json)?$/)
+  return version === undefined ? assert.fail("Cannot find module 'pg'") : { version }
 }
 
 test('a process without pg, or with an old one, is told what to install', async (t) => {
@@ -24,7 +16,7 @@ test('a process without pg, or with an old one, is told what to install', async 
     ['8.11.9', 'of version 8.12 or later; 8.11.9 is installed'],
     ['7.99.0', 'of version 8.12 or later; 7.99.0 is installed'],
   ] as const) {
-    const load = await loaderWith(t, version)
+    const load = await freshLoader(t, PACKAGE, pgOf(version))
     const refused = {
       code: 'ERR_WIDE_CACHE_POSTGRES',
       message:
@@ -37,7 +29,7 @@ test('a process without pg, or with an old one, is told what to install', async 
 
 test('a process with a pg that is new enough loads it', async (t) => {
   for (const version of ['8.12.0', '8.20.1', '9.0.0', '10.1.0']) {
-    const load = await loaderWith(t, version)
+    const load = await freshLoader(t, PACKAGE, pgOf(version))
     assert.deepEqual(load(), { version })
   }
 })
