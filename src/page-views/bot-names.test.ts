@@ -20,6 +20,7 @@ for (const [userAgent, name, purpose] of [
   [`${OLD}bingbot/2.0; +http://www.bing.com/bingbot.htm)`, 'bingbot', 'search'],
   [`${OLD}UptimeRobot/2.0; http://www.uptimerobot.com/)`, 'UptimeRobot', 'monitoring'],
   [`${OLD}Linux x86_64; Mail.RU_Bot/2.0)`, 'Mail.RU_Bot', 'search'],
+  ['Mediapartners (Googlebot)', 'Mediapartners Googlebot', 'other'],
   ['curl/8.5.0', 'curl', 'other'],
   ['Wget/1.21', 'Wget', 'other'],
   ['facebookexternalhit/1.1', 'facebookexternalhit', 'other'],
