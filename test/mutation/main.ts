@@ -104,7 +104,7 @@ let wrong = 0
 try {
   for (const { part, all, chosen } of parts) {
     rows.push(await judgeAll(part, chosen))
-    reportOutdated(part, all)
+    reportOutdated(all)
     saveSurvivors()
   }
   wrong += court.leftOut.length
@@ -150,8 +150,10 @@ async function judgeAll(part: string, chosen: readonly Mutant[]): Promise<Row> {
   return { part, mutants: chosen.length, found, timedOut, explained, seconds }
 }
 
-function reportOutdated(part: string, all: readonly Mutant[]): void {
-  const ofPart = explanations.filter(({ file }) => `${file}/`.startsWith(`${part}/`))
+/** Scripts of browsers lie in folders of other targets. */
+function reportOutdated(all: readonly Mutant[]): void {
+  const files = new Set(all.map(({ file }) => file))
+  const ofPart = explanations.filter(({ file }) => files.has(file))
   for (const { file, was, is } of outdated(ofPart, all)) {
     wrong++
     console.log(
